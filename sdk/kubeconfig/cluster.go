@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
-
 )
 
 // flatten is the way out wherever a kubeconfig names files.
@@ -108,4 +107,3 @@ func isTLSName(name string) bool {
 	_, err := netip.ParseAddr(name)
 	return err == nil || tlsName.MatchString(name)
 }
-

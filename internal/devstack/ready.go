@@ -1,0 +1,84 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+)
+
+const readyPoll = 50 * time.Millisecond
+
+// waitAnswering returns when the API server answers at all.
+func (cp *ControlPlane) waitAnswering(ctx context.Context) error {
+	return cp.wait(ctx, func() error {
+		err := cp.api.call(ctx, http.MethodGet, "/livez", nil, nil)
+		var answer *statusError
+		if errors.As(err, &answer) {
+			return nil
+		}
+		return err
+	})
+}
+
+// waitReady returns when the control plane can be used.
+func (cp *ControlPlane) waitReady(ctx context.Context) error {
+	paths := []string{"/readyz", "/api/v1/namespaces/default"}
+	if slices.Contains(cp.opts.Components, ControllerManager) {
+		paths = append(paths, "/api/v1/namespaces/default/serviceaccounts/default")
+	}
+	return cp.wait(ctx, func() error {
+		for len(paths) > 0 {
+			if err := cp.api.call(ctx, http.MethodGet, paths[0], nil, nil); err != nil {
+				return err
+			}
+			paths = paths[1:] // what was there once stays
+		}
+		return nil
+	})
+}
+
+// wait tries until it works, a component dies, or ctx ends.
+func (cp *ControlPlane) wait(ctx context.Context, try func() error) error {
+	ticker := time.NewTicker(readyPoll)
+	defer ticker.Stop()
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if dead := cp.deadError(); dead != nil {
+			return dead
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("control plane %q is not ready: %w, the last answer was: %w", cp.opts.Name, context.Cause(ctx), err)
+		case <-ticker.C:
+		}
+	}
+}
+
+// deadError describes the first component that was started and has ended; nil
+// when all run. They are looked at in the order in which they depend on each other, so the
+// cause comes before what follows from it.
+func (cp *ControlPlane) deadError() error {
+	for _, c := range cp.opts.Components {
+		p := cp.Process(c)
+		if p == nil {
+			continue
+		}
+		if _, ended := p.Exited(); !ended {
+			continue
+		}
+		if c == APIServer && !portFree(cp.port) {
+			return &PortTakenError{Name: cp.opts.Name, Port: cp.port}
+		}
+		return fmt.Errorf("control plane %q: %s", cp.opts.Name, p.Death())
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster reconciles Clusters: it connects to them, registers them with Argo CD, keeps both fresh, and lets them go.
+//
+// The loop is in this file, one phase a file beside it: connect.go reaches the cluster by what ways.go found and looks.go asked,
+// register.go tells Argo CD, delete.go drives the deletion pipeline. Nothing is kept in memory that a restart could not learn
+// again, no reconcile waits for a cluster, and a cluster that is quiet causes no write at all.
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/argo"
+	"darkshift.io/infrared/core/claim"
+	"darkshift.io/infrared/core/deletion"
+	"darkshift.io/infrared/core/pipeline"
+	"darkshift.io/infrared/sdk/connect"
+	"darkshift.io/infrared/sdk/kubeconfig"
+)
+
+// resync is how often a cluster that is well is looked at.
+const resync = 5 * time.Minute
+
+// Reconciler reconciles Clusters. All fields but Allow are required.
+type Reconciler struct {
+	// Client reads Clusters, claims and the metadata of Secrets from the cache, and writes.
+	Client client.Client
+	// Live reads past the cache; the content of Secrets is read only so.
+	Live client.Reader
+	// Events records what happened to a Cluster.
+	Events events.EventRecorder
+	// Clock tells the time.
+	Clock clock.PassiveClock
+	// Self is how to reach the management cluster, read anew at each call since its token changes.
+	Self func() (*kubeconfig.Config, error)
+	// Connect reaches a cluster; it is connect.Connect but for tests.
+	Connect func(context.Context, connect.Target) (connect.Cluster, error)
+	// Allow is what a platform cluster may be at besides its policy, such as 127.0.0.0/8 for a stack on one machine.
+	Allow []netip.Prefix
+	// ManagementName is the name of the Cluster of type management, which the reconciler makes and keeps.
+	ManagementName string
+
+	argo   *argo.Secrets
+	claims *claim.Store
+	plan   pipeline.Pipeline[*deletion.Scope]
+	looks  *looks
+}
+
+// Reconcile moves one Cluster a step towards what it asks for.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	cluster := &v1alpha1.Cluster{}
+	if err := r.Client.Get(ctx, req.NamespacedName, cluster); err != nil {
+		return ctrl.Result{}, r.gone(ctx, req.Name, err)
+	}
+	s := newScope(cluster)
+	result, err := r.reconcile(ctx, s)
+	if err == nil {
+		err = s.patchStatus(ctx, r.Client)
+	}
+	switch {
+	case apierrors.IsConflict(err):
+		// The cache was behind. Nothing is lost: the next turn begins with what is there.
+		return ctrl.Result{RequeueAfter: jitter(250 * time.Millisecond)}, nil
+	case apierrors.IsNotFound(err):
+		return ctrl.Result{}, nil
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("cluster %s: %w", req.Name, err)
+	}
+	s.report(r.Events)
+	return result, nil
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, s *scope) (ctrl.Result, error) {
+	if !s.DeletionTimestamp.IsZero() {
+		return r.delete(ctx, s)
+	}
+	if refused, err := r.adopt(ctx, s); refused || err != nil {
+		return ctrl.Result{}, err
+	}
+	s.Status.ObservedGeneration = s.Generation
+	expiry := deletion.Confirm(s.Cluster, r.Clock.Now())
+	access, err := r.connect(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.register(ctx, s, access); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: soonest(access.next, expiry)}, nil
+}
+
+// adopt writes the finalizer and the incarnation, both at once and before anything else is made, so that whatever is made later is
+// known to be this Cluster's and outlives no deletion. It refuses an incarnation that was let go before.
+func (r *Reconciler) adopt(ctx context.Context, s *scope) (refused bool, err error) {
+	if controllerutil.ContainsFinalizer(s.Cluster, v1alpha1.FinalizerDeletion) && s.Spec.Incarnation != "" {
+		return false, nil
+	}
+	if recorded, err := deletion.Recorded(ctx, r.Live, s.Cluster); recorded || err != nil {
+		s.condition(v1alpha1.ConditionConnected, false, v1alpha1.ReasonAlreadyDeleted, fmt.Sprintf(
+			"spec.incarnation is that of a Cluster that was let go (DeletionRecord %s). Delete this Cluster, and make one without spec.incarnation.",
+			v1alpha1.RecordName(s.Name, s.Spec.Incarnation)))
+		return true, err
+	}
+	err = s.patch(ctx, r.Client, func(c *v1alpha1.Cluster) {
+		controllerutil.AddFinalizer(c, v1alpha1.FinalizerDeletion)
+		if c.Spec.Incarnation == "" {
+			c.Spec.Incarnation = string(c.UID)
+		}
+	})
+	if err != nil {
+		return false, fmt.Errorf("writing finalizer and incarnation: %w", err)
+	}
+	return false, nil
+}
+
+// gone handles a Cluster that can't be read. One that isn't there any more is forgotten; the management cluster's is made.
+func (r *Reconciler) gone(ctx context.Context, name string, err error) error {
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading Cluster %s: %w", name, err)
+	}
+	r.looks.forget(name)
+	if name != r.ManagementName {
+		return nil
+	}
+	return r.makeManagement(ctx)
+}
+
+// soonest is the shorter of two waits, of which zero means never.
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 || (b > 0 && b < a) {
+		return b
+	}
+	return a
+}

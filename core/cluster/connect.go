@@ -1,0 +1,251 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/argo"
+	"darkshift.io/infrared/core/claim"
+	"darkshift.io/infrared/sdk/connect"
+	"darkshift.io/infrared/sdk/dial"
+	"darkshift.io/infrared/sdk/kubeconfig"
+)
+
+// access is what connecting came to.
+type access struct {
+	// destination to register: the one that connects now, or the one stored before; nil where there is neither, or none is needed.
+	destination *argo.Destination
+	// builtIn is true where Argo CD needs no Secret, because it is the management cluster.
+	builtIn bool
+	// next is in how long to look again.
+	next time.Duration
+}
+
+// connect reaches the cluster and sets the condition Connected.
+func (r *Reconciler) connect(ctx context.Context, s *scope) (access, error) {
+	switch {
+	case s.Spec.Type == v1alpha1.Management || s.Spec.InCluster:
+		return r.connectSelf(ctx, s)
+	case s.Spec.Connection == nil:
+		s.condition(v1alpha1.ConditionConnected, false, v1alpha1.ReasonNotBuilt,
+			"This version of Infrared can't build clusters yet. Build it by other means and register it with spec.connection.")
+		return access{}, nil
+	}
+	src, err := r.ways(ctx, s)
+	if err != nil {
+		return access{}, err
+	}
+	if src.offered != nil {
+		done, acc, err := r.tryOffered(ctx, s, src)
+		if done || err != nil {
+			return acc, err
+		}
+	}
+	acc, err := r.fallBack(ctx, s, src)
+	if err != nil {
+		return access{}, err
+	}
+	return acc, r.keepClaims(ctx, s, src)
+}
+
+// tryOffered looks at the cluster by the kubeconfig Secret. It is done unless that failed, which then is in src.refused.
+func (r *Reconciler) tryOffered(ctx context.Context, s *scope, src *ways) (bool, access, error) {
+	known := src.stored != nil && same(*src.offered, *src.stored)
+	v := r.look(s, offered, *src.offered)
+	if v == nil {
+		s.connecting()
+		return true, access{destination: src.stored}, nil
+	}
+	acc := access{destination: src.stored, next: v.next}
+	if v.err == nil {
+		err := r.identify(ctx, s, src, v.found)
+		if err == nil {
+			s.accept(v.found, "")
+			acc.destination = src.offered
+			return true, acc, r.keepClaims(ctx, s, src)
+		}
+		if !errors.As(err, &src.refused) {
+			return true, access{}, err
+		}
+		return false, acc, nil
+	}
+	if known && v.soft() && v.failures < patience && s.connected() {
+		return true, acc, nil
+	}
+	src.refused = refusalOf(v.err)
+	if known || src.stored == nil {
+		s.condition(v1alpha1.ConditionConnected, false, src.refused.reason, src.refused.message)
+		return true, acc, r.keepClaims(ctx, s, src)
+	}
+	return false, acc, nil
+}
+
+// fallBack keeps the connection that is stored, when what is offered now can't be had.
+func (r *Reconciler) fallBack(ctx context.Context, s *scope, src *ways) (access, error) {
+	if src.stored == nil {
+		s.condition(v1alpha1.ConditionConnected, false, src.refused.reason, src.refused.message)
+		return access{next: resync}, nil
+	}
+	acc := access{destination: src.stored, next: resync}
+	v := r.look(s, stored, *src.stored)
+	switch {
+	case v == nil:
+		return acc, nil
+	case v.err == nil:
+		err := r.identify(ctx, s, src, v.found)
+		if err == nil {
+			s.accept(v.found, src.refused.message)
+			return access{destination: src.stored, next: v.next}, nil
+		}
+		if !errors.As(err, &src.refused) {
+			return access{}, err
+		}
+	case v.soft() && v.failures < patience && s.connected():
+		return access{destination: src.stored, next: v.next}, nil
+	}
+	s.condition(v1alpha1.ConditionConnected, false, src.refused.reason, src.refused.message)
+	acc.next = v.next
+	return acc, nil
+}
+
+// connectSelf reaches the management cluster, for its own Cluster and for those with inCluster.
+func (r *Reconciler) connectSelf(ctx context.Context, s *scope) (access, error) {
+	v := r.looks.see(lookKey{s.Name, offered}, "self/"+s.Spec.Incarnation, func(ctx context.Context) finding {
+		config, err := r.Self()
+		if err != nil {
+			return finding{err: err}
+		}
+		found, err := r.Connect(ctx, connect.Target{Config: config, Policy: anywhere(), Now: r.Clock.Now})
+		return finding{found: found, err: err}
+	})
+	acc := access{builtIn: true}
+	if v == nil {
+		s.connecting()
+		return acc, nil
+	}
+	acc.next = v.next
+	if v.err != nil {
+		if !s.connected() || v.failures >= patience {
+			refused := refusalOf(v.err)
+			s.condition(v1alpha1.ConditionConnected, false, refused.reason, refused.message)
+		}
+		return acc, nil
+	}
+	if s.Spec.Type == v1alpha1.Management && v.found.UID != "" {
+		// A Cluster that connected to this API server before there was this one keeps it.
+		var held *claim.HeldError
+		err := r.claims.Take(ctx, s.Cluster, claim.Claim{Kind: claim.KubeSystem, Value: v.found.UID})
+		if err != nil && !errors.As(err, &held) {
+			return acc, err
+		}
+	}
+	v.found.ServiceAccount, v.found.TokenExpiry = "", time.Time{} // the operator's own, and none of the reader's business
+	s.accept(v.found, "")
+	s.Status.Identity.ManagementCluster = true
+	return acc, nil
+}
+
+// identify compares a cluster that answered with the one that was there before, and claims it.
+func (r *Reconciler) identify(ctx context.Context, s *scope, src *ways, found connect.Cluster) error {
+	if id := s.Status.Identity; id != nil && id.KubeSystemUID != "" && found.UID != "" && id.KubeSystemUID != found.UID {
+		return &refusal{v1alpha1.ReasonIdentityChanged, fmt.Sprintf(
+			"Another cluster answers than the one that was registered: its kube-system has UID %s, not %s. Nothing destructive is done. Put the old cluster's kubeconfig back, or register the new one under another name.",
+			found.UID, id.KubeSystemUID)}
+	}
+	if found.UID == "" {
+		return nil
+	}
+	c := claim.Claim{Kind: claim.KubeSystem, Value: found.UID}
+	if err := r.take(ctx, s, c); err != nil {
+		return err
+	}
+	src.claims = append(src.claims, c)
+	return nil
+}
+
+// keepClaims drops what the Cluster claimed before and doesn't use any more.
+func (r *Reconciler) keepClaims(ctx context.Context, s *scope, src *ways) error {
+	if id := s.Status.Identity; id != nil && id.KubeSystemUID != "" {
+		src.claims = append(src.claims, claim.Claim{Kind: claim.KubeSystem, Value: id.KubeSystemUID})
+	}
+	return r.claims.Keep(ctx, s.Cluster, src.claims...)
+}
+
+// look asks the cluster at a destination, under the policy of whoever owns it.
+func (r *Reconciler) look(s *scope, w which, d argo.Destination) *view {
+	policy := dial.PublicOnly()
+	if s.Spec.Org == "" {
+		policy = dial.Platform(r.Allow...)
+	}
+	return r.looks.see(lookKey{s.Name, w}, fingerprint(s, d), func(ctx context.Context) finding {
+		if d.Server != d.Config.Server {
+			// Argo CD dials this one, and has no policy of its own.
+			if err := checkServer(ctx, policy, d.Server); err != nil {
+				return finding{err: err}
+			}
+		}
+		found, err := r.Connect(ctx, connect.Target{Config: &d.Config, Policy: policy, Now: r.Clock.Now})
+		return finding{found: found, err: err}
+	})
+}
+
+func checkServer(ctx context.Context, policy dial.Policy, server string) error {
+	address, err := url.Parse(server)
+	if err != nil {
+		return &connect.Error{Kind: connect.Invalid, Message: "spec.server is no address"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, connect.DefaultTimeout)
+	defer cancel()
+	if err := policy.CheckHost(ctx, address.Hostname()); err != nil {
+		return &connect.Error{Kind: connect.AddressRefused, Message: "spec.server: " + hostError(err)}
+	}
+	return nil
+}
+
+func hostError(err error) string {
+	var refused *dial.RefusedError
+	if errors.As(err, &refused) {
+		return refused.Error()
+	}
+	return "the host name can't be resolved"
+}
+
+// anywhere lets the operator reach its own management cluster, wherever that is.
+func anywhere() dial.Policy { return dial.Policy{Private: true, Allow: everything} }
+
+// fingerprint names a destination of this incarnation, so that an answer is never taken for another's.
+func fingerprint(s *scope, d argo.Destination) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		s.Spec.Incarnation, s.Spec.Org, d.Server, string(kubeconfig.Write(d.Config)),
+	}, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
+// same reports whether two destinations are one, whatever the context was called.
+func same(a, b argo.Destination) bool {
+	a.Config.ContextName, a.Config.Namespace = b.Config.ContextName, b.Config.Namespace
+	return a.Server == b.Server && bytes.Equal(kubeconfig.Write(a.Config), kubeconfig.Write(b.Config))
+}
+
+// connecting says that the first answer is awaited. What was known before stays.
+func (s *scope) connecting() {
+	for _, c := range s.Status.Conditions {
+		if c.Type == v1alpha1.ConditionConnected {
+			return
+		}
+	}
+	s.set(v1alpha1.ConditionConnected, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, "Waiting for the API server's first answer.")
+}

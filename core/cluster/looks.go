@@ -1,0 +1,135 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"darkshift.io/infrared/core/inflight"
+	"darkshift.io/infrared/sdk/connect"
+)
+
+const (
+	// looksAtOnce bounds how many clusters are asked at the same time, and with it memory and connections.
+	looksAtOnce = 32
+	// firstRetry and resync bound the growing wait between looks at a cluster that does not answer.
+	firstRetry = 5 * time.Second
+	// patience is how many looks in a row must fail before a cluster that was connected counts as not connected: an API server that
+	// answers every other time must not turn the condition every time.
+	patience = 3
+)
+
+// which tells the two ways into a cluster that may be looked at side by side.
+type which string
+
+const (
+	offered which = "offered" // by the kubeconfig Secret
+	stored  which = "stored"  // the last one that connected, from Argo CD's Secret
+)
+
+type lookKey struct {
+	cluster string
+	which   which
+}
+
+// finding is what one look came to.
+type finding struct {
+	found connect.Cluster
+	err   error
+}
+
+// soft reports whether the look failed in a way that may pass by itself.
+func (f finding) soft() bool {
+	var e *connect.Error
+	return errors.As(f.err, &e) && (e.Kind == connect.Unreachable || e.Kind == connect.Timeout)
+}
+
+// looks asks clusters how they are, beside the reconcile workers, and remembers when to ask next. All of it is lost on a restart,
+// and asked again.
+type looks struct {
+	group *inflight.Group[lookKey, finding]
+	now   func() time.Time
+
+	mu      sync.Mutex
+	pending map[lookKey]*schedule
+}
+
+// schedule is when to look again.
+type schedule struct {
+	answered time.Time // when the answer came that the rest is about
+	failures int
+	next     time.Time
+}
+
+// view is the newest answer of a cluster.
+type view struct {
+	finding
+	// failures in a row, up to now.
+	failures int
+	// next is in how long the next look is due.
+	next time.Duration
+}
+
+func newLooks(group *inflight.Group[lookKey, finding], now func() time.Time) *looks {
+	return &looks{group: group, now: now, pending: map[lookKey]*schedule{}}
+}
+
+// see returns the newest answer about what fingerprint names, or nil while there is none yet. It starts a look where one is due;
+// the group wakes the reconciler when that ends.
+func (l *looks) see(key lookKey, fingerprint string, ask func(context.Context) finding) *view {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	answer, _ := l.group.Get(key)
+	if answer == nil || answer.For != fingerprint {
+		delete(l.pending, key)
+		l.group.Start(key, fingerprint, ask)
+		return nil
+	}
+	plan := l.pending[key]
+	if plan == nil {
+		plan = &schedule{}
+		l.pending[key] = plan
+	}
+	plan.heed(answer)
+	wait := plan.next.Sub(l.now())
+	if wait <= 0 {
+		l.group.Start(key, fingerprint, ask)
+		wait = resync // the wake comes first
+	}
+	return &view{finding: answer.Value, failures: plan.failures, next: wait}
+}
+
+// heed counts an answer once.
+func (s *schedule) heed(answer *inflight.Answer[finding]) {
+	if s.answered.Equal(answer.At) {
+		return
+	}
+	s.answered = answer.At
+	if answer.Value.err == nil {
+		s.failures, s.next = 0, answer.At.Add(jitter(resync))
+		return
+	}
+	wait := min(firstRetry<<min(s.failures, 10), resync)
+	s.failures, s.next = s.failures+1, answer.At.Add(jitter(wait))
+}
+
+// forget drops what is known of a cluster, and cancels what is being asked.
+func (l *looks) forget(cluster string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range []which{offered, stored} {
+		key := lookKey{cluster, w}
+		delete(l.pending, key)
+		l.group.Forget(key)
+	}
+}
+
+// jitter spreads a wait by a fifth, so that clusters registered together are not looked at together for ever.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
+}

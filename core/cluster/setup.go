@@ -1,0 +1,179 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/argo"
+	"darkshift.io/infrared/core/claim"
+	"darkshift.io/infrared/core/deletion"
+	"darkshift.io/infrared/core/inflight"
+)
+
+// kubeconfigSecretIndex finds the Clusters that name a kubeconfig Secret.
+const kubeconfigSecretIndex = "spec.connection.kubeconfigSecretRef.name"
+
+// workers reconcile at the same time. None of them waits for a cluster, so a few are enough for hundreds.
+const workers = 8
+
+// CacheOptions is what the manager's cache must hold for the reconciler: Clusters whole, claims, and of Secrets in our two
+// namespaces the metadata alone.
+func CacheOptions() cache.Options {
+	claims, err := labels.Parse(v1alpha1.LabelClaim)
+	if err != nil {
+		panic(err) // a constant
+	}
+	ours := map[string]cache.Config{v1alpha1.Namespace: {}, v1alpha1.ArgoNamespace: {}}
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			// managedFields tell when a deletion was confirmed.
+			&v1alpha1.Cluster{}: {Transform: func(obj any) (any, error) { return obj, nil }},
+			&corev1.Secret{}:    {Namespaces: ours},
+			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{v1alpha1.Namespace: {}}, Label: claims},
+		},
+	}
+}
+
+// ClientOptions keeps the content of Secrets out of the manager's cache.
+func ClientOptions() client.Options {
+	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}}
+}
+
+// CacheSynced is ready once the reconciler's objects are in the cache.
+func CacheSynced(c cache.Cache) healthz.Checker {
+	return func(req *http.Request) error {
+		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+		defer cancel()
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New("the cache is still filling")
+		}
+		return nil
+	}
+}
+
+// SetupWithManager starts the reconciler with the manager. ctx bounds what it asks of clusters.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	r.argo = &argo.Secrets{Client: r.Client, Live: r.Live}
+	r.claims = &claim.Store{Client: r.Client, Live: r.Live}
+	r.plan = deletion.Plan()
+	wake := make(chan event.TypedGenericEvent[string], 1024)
+	group := inflight.New[lookKey, finding](ctx, looksAtOnce, r.Clock.Now, func(key lookKey) {
+		select {
+		case wake <- event.TypedGenericEvent[string]{Object: key.cluster}:
+		case <-ctx.Done():
+		}
+	})
+	r.looks = newLooks(group, r.Clock.Now)
+	wake <- event.TypedGenericEvent[string]{Object: r.ManagementName}
+
+	err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.Cluster{}, kubeconfigSecretIndex, func(obj client.Object) []string {
+		if c := obj.(*v1alpha1.Cluster); c.Spec.Connection != nil {
+			return []string{c.Spec.Connection.KubeconfigSecretRef.Name}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("indexing Clusters: %w", err)
+	}
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("cluster").
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		For(&v1alpha1.Cluster{}, builder.WithPredicates(changedByOthers())).
+		WatchesMetadata(secret, handler.EnqueueRequestsFromMapFunc(r.clustersOfSecret)).
+		Watches(&corev1.ConfigMap{}, claimHandler(r)).
+		WatchesRawSource(source.TypedChannel(wake, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, name string) []reconcile.Request {
+			return []reconcile.Request{request(name)}
+		}))).
+		Complete(r)
+}
+
+// changedByOthers lets through what somebody other than the reconciler's own status write changed.
+func changedByOthers() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld, e.ObjectNew
+		return before.GetGeneration() != after.GetGeneration() ||
+			!slices.Equal(before.GetFinalizers(), after.GetFinalizers()) ||
+			!maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
+			!maps.Equal(before.GetLabels(), after.GetLabels()) ||
+			!equality.Semantic.DeepEqual(before.GetDeletionTimestamp(), after.GetDeletionTimestamp())
+	}}
+}
+
+// clustersOfSecret are the Clusters that a Secret in our namespaces may be for: those that name it, and the one that it is marked or
+// named for, so that what somebody took off it is put back.
+func (r *Reconciler) clustersOfSecret(ctx context.Context, obj client.Object) []reconcile.Request {
+	var requests []reconcile.Request
+	if name := obj.GetLabels()[v1alpha1.LabelCluster]; name != "" {
+		requests = append(requests, request(name))
+	}
+	if obj.GetNamespace() == v1alpha1.ArgoNamespace {
+		if name, ok := strings.CutPrefix(obj.GetName(), v1alpha1.ArgoSecretName("")); ok {
+			requests = append(requests, request(name))
+		}
+		return requests
+	}
+	var named v1alpha1.ClusterList
+	if err := r.Client.List(ctx, &named, client.MatchingFields{kubeconfigSecretIndex: obj.GetName()}); err != nil {
+		return requests // the cache is not there yet, and will bring every Cluster itself
+	}
+	for i := range named.Items {
+		requests = append(requests, request(named.Items[i].Name))
+	}
+	return requests
+}
+
+// claimHandler wakes the Cluster that a claim is marked for and, when a claim goes, those that waited for one.
+func claimHandler(r *Reconciler) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
+		var requests []reconcile.Request
+		if name := obj.GetLabels()[v1alpha1.LabelCluster]; name != "" {
+			requests = append(requests, request(name))
+		}
+		var all v1alpha1.ClusterList
+		if err := r.Client.List(ctx, &all); err != nil {
+			return requests
+		}
+		for i := range all.Items {
+			c := meta.FindStatusCondition(all.Items[i].Status.Conditions, v1alpha1.ConditionConnected)
+			if c != nil && c.Reason == v1alpha1.ReasonAlreadyRegistered {
+				requests = append(requests, request(all.Items[i].Name))
+			}
+		}
+		return requests
+	})
+}
+
+func request(cluster string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: cluster}}
+}

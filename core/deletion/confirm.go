@@ -1,0 +1,58 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deletion
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"darkshift.io/infrared/core/api/v1alpha1"
+)
+
+// confirmationCounts is how long the annotation confirm-delete arms a deletion. One left in git would otherwise disarm the guard
+// for good.
+const confirmationCounts = 10 * time.Minute
+
+// Confirm keeps status.confirmation in step with the annotation, and says in how long it will change by itself (zero: never).
+// The admission policy reads the status, because a policy can't tell the time.
+func Confirm(cluster *v1alpha1.Cluster, now time.Time) time.Duration {
+	if cluster.Annotations[v1alpha1.AnnotationConfirmDelete] != cluster.Name {
+		cluster.Status.Confirmation = nil
+		return 0
+	}
+	if cluster.Status.Confirmation == nil {
+		cluster.Status.Confirmation = &v1alpha1.Confirmation{SeenAt: *v1alpha1.Seconds(setAt(cluster, now))}
+	}
+	left := cluster.Status.Confirmation.SeenAt.Add(confirmationCounts).Sub(now)
+	cluster.Status.Confirmation.Expired = left <= 0
+	return max(left, 0)
+}
+
+// Confirmed reports whether the deletion of the Cluster was confirmed in time. Where it was not, because the CRD was deleted or
+// the policy was not there, the annotation counts as soon as it is set anew.
+func Confirmed(cluster *v1alpha1.Cluster) bool {
+	seen := cluster.Status.Confirmation
+	return seen != nil && cluster.DeletionTimestamp.Sub(seen.SeenAt.Time) <= confirmationCounts
+}
+
+// HowToConfirm is what a person has to do for a deletion to go on.
+func HowToConfirm(cluster *v1alpha1.Cluster) string {
+	command := fmt.Sprintf("kubectl annotate cluster %s %s=%s", cluster.Name, v1alpha1.AnnotationConfirmDelete, cluster.Name)
+	if cluster.Annotations[v1alpha1.AnnotationConfirmDelete] != "" {
+		command = fmt.Sprintf("kubectl annotate cluster %s %s- && %s", cluster.Name, v1alpha1.AnnotationConfirmDelete, command)
+	}
+	return "The Cluster was deleted without confirmation in the ten minutes before, and nothing was done. To go on: " + command
+}
+
+// setAt is when the annotation was set, as the API server wrote it down beside whoever set it; now where it did not.
+func setAt(cluster *v1alpha1.Cluster, now time.Time) time.Time {
+	field := []byte(`"f:` + v1alpha1.AnnotationConfirmDelete + `"`)
+	for _, entry := range cluster.ManagedFields {
+		if entry.Time != nil && entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.GetRawBytes(), field) && entry.Time.Time.Before(now) {
+			return entry.Time.Time
+		}
+	}
+	return now
+}

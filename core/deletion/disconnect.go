@@ -1,0 +1,82 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deletion
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/owned"
+	"darkshift.io/infrared/core/pipeline"
+)
+
+// disconnect makes Argo CD forget the cluster and drops every credential for it. Argo CD goes first: as long as its Secret
+// stands, the kubeconfig it was made from does too.
+func disconnect(ctx context.Context, s *Scope) (pipeline.Outcome, error) {
+	for _, key := range secrets(s.Cluster) {
+		kept, err := owned.Remove(ctx, s.Client, s.Live, &corev1.Secret{}, key, s.Cluster)
+		if err != nil {
+			return pipeline.Outcome{}, err
+		}
+		if kept != "" {
+			return pipeline.Wait(10*time.Second, v1alpha1.CauseCluster, fmt.Sprintf("Secret %s is kept by %s; whoever put them there has to take them off.", key, kept)), nil
+		}
+	}
+	if err := s.Claims.Keep(ctx, s.Cluster); err != nil {
+		return pipeline.Outcome{}, err
+	}
+	return pipeline.Done(parting(s.Cluster)), nil
+}
+
+// abandonDisconnect lists the Secrets that are still there.
+func abandonDisconnect(ctx context.Context, s *Scope) ([]v1alpha1.Leftover, error) {
+	var left []v1alpha1.Leftover
+	for _, key := range secrets(s.Cluster) {
+		var secret corev1.Secret
+		err := s.Live.Get(ctx, key, &secret)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return left, fmt.Errorf("looking at Secret %s: %w", key, err)
+		}
+		if owned.By(&secret, s.Cluster) {
+			left = append(left, v1alpha1.Leftover{
+				Kind: "Secret", ID: key.String(), Where: "management cluster",
+				Why: "holds a credential for the cluster; kept by finalizers " + strings.Join(secret.Finalizers, ", "),
+			})
+		}
+	}
+	return left, nil
+}
+
+// secrets are those that may hold a credential for the cluster, in the order in which they go.
+func secrets(cluster *v1alpha1.Cluster) []types.NamespacedName {
+	keys := []types.NamespacedName{{Namespace: v1alpha1.ArgoNamespace, Name: v1alpha1.ArgoSecretName(cluster.Name)}}
+	if cluster.Spec.Connection != nil {
+		keys = append(keys, types.NamespacedName{Namespace: v1alpha1.Namespace, Name: cluster.Spec.Connection.KubeconfigSecretRef.Name})
+	}
+	return keys
+}
+
+// parting is the last word on a cluster that goes on running.
+func parting(cluster *v1alpha1.Cluster) string {
+	switch {
+	case cluster.Spec.InCluster:
+		return "Infrared has forgotten this name of the management cluster; the management cluster itself is untouched."
+	case cluster.Status.Identity == nil:
+		return "Infrared never reached the cluster, and has dropped what it held for it."
+	case cluster.Status.Identity.ServiceAccount == "":
+		return "Argo CD has forgotten the cluster and its kubeconfig is dropped; the cluster goes on running. Withdraw on it the credential that the kubeconfig held."
+	}
+	namespace, name, _ := strings.Cut(cluster.Status.Identity.ServiceAccount, "/")
+	return fmt.Sprintf("Argo CD has forgotten the cluster and its kubeconfig is dropped; the cluster goes on running. Withdraw the token on it: kubectl -n %s delete serviceaccount %s", namespace, name)
+}

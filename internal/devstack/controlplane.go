@@ -71,7 +71,7 @@ func Prepare(opts Options) (*ControlPlane, error) {
 	_, err = os.Stat(filepath.Join(opts.Dir, portFile))
 	cp.freshPort = opts.NewPort || errors.Is(err, os.ErrNotExist)
 	if err := cp.takePort(); err != nil {
-		lock.Close()
+		_ = lock.Close()
 		return nil, err
 	}
 	cp.launcher = proc.NewLauncher()

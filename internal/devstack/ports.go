@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
+	"darkshift.io/infrared/internal/devstack/folder"
 	"darkshift.io/infrared/internal/devstack/proc"
 )
 
@@ -37,6 +39,9 @@ func (e *PortTakenError) Error() string {
 
 // choosePort gives the API server's port: the one it had, which must be free,
 // or any free one when it had none or fresh is asked for.
+//
+// The one it had may still be held for a moment by an API server that was just
+// killed: the kernel takes its time to take a large process apart.
 func choosePort(dir, name string, fresh bool) (int, error) {
 	path := filepath.Join(dir, portFile)
 	if !fresh {
@@ -45,7 +50,7 @@ func choosePort(dir, name string, fresh bool) (int, error) {
 		case errors.Is(err, os.ErrNotExist):
 		case err != nil:
 			return 0, err
-		case !portFree(port):
+		case !portFreeSoon(port):
 			return 0, &PortTakenError{Name: name, Port: port, Holder: proc.PortHolder(port)}
 		default:
 			return port, nil
@@ -55,7 +60,7 @@ func choosePort(dir, name string, fresh bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return port, writeFile(path, []byte(strconv.Itoa(port)+"\n"))
+	return port, folder.WriteFile(path, []byte(strconv.Itoa(port)+"\n"))
 }
 
 func readPort(path string) (int, error) {
@@ -81,6 +86,21 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
+// portPatience is how long a dying process may hold its port.
+const portPatience = 5 * time.Second
+
+func portFreeSoon(port int) bool {
+	for end := time.Now().Add(portPatience); ; <-time.After(readyPoll) {
+		if portFree(port) {
+			return true
+		}
+		// Somebody who can be named is alive, and won't go by himself.
+		if proc.PortHolder(port) != "" || time.Now().After(end) {
+			return false
+		}
+	}
+}
+
 func portFree(port int) bool {
 	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
@@ -88,16 +108,4 @@ func portFree(port int) bool {
 	}
 	_ = l.Close()
 	return true
-}
-
-// writeFile replaces a private file as a whole, so that a reader never sees
-// half of it.
-func writeFile(path string, data []byte) error {
-	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
 }

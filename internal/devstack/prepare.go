@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
+	"darkshift.io/infrared/internal/devstack/folder"
 	"darkshift.io/infrared/internal/devstack/pki"
 )
 
@@ -27,59 +27,24 @@ func claimFolder(dir string, binary string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkOurs(dir, versionFile); err != nil {
+	if err := folder.CheckOurs(dir, versionFile, "logs", "lock"); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o700); err != nil {
-		return nil, fmt.Errorf("making the data folder: %w", err)
+	if err := folder.Make(filepath.Join(dir, "logs")); err != nil {
+		return nil, err
 	}
-	lock, err := lockFile(filepath.Join(dir, "lock"))
+	lock, err := folder.TryLock(filepath.Join(dir, "lock"))
+	if errors.Is(err, folder.ErrLocked) {
+		return nil, fmt.Errorf("a control plane already runs from %s: stop it first", dir)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if err := checkVersion(dir, versions); err != nil {
-		lock.Close()
+		_ = lock.Close()
 		return nil, err
 	}
 	return lock, nil
-}
-
-// checkOurs refuses a folder with files in it but without our mark.
-func checkOurs(dir, mark string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("looking into the data folder: %w", err)
-	}
-	// These two are made before the mark; a kill between leaves them alone there.
-	early := map[string]bool{"logs": true, "lock": true}
-	for _, e := range entries {
-		if e.Name() == mark {
-			return nil
-		}
-	}
-	for _, e := range entries {
-		if !early[e.Name()] {
-			return fmt.Errorf("the folder %s holds files that are not ours, such as %q: choose another folder, or empty this one", dir, e.Name())
-		}
-	}
-	return nil
-}
-
-// lockFile takes an exclusive lock that the kernel drops when this process
-// ends, however it ends, so there is no such thing as a stale one.
-func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("opening the lock of the data folder: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("a control plane already runs from %s: stop it first", filepath.Dir(path))
-	}
-	return f, nil
 }
 
 // checkVersion compares the data's versions with the binary's and writes them
@@ -103,7 +68,7 @@ func checkVersion(dir string, now Versions) error {
 	if err != nil {
 		return fmt.Errorf("encoding the version of the data: %w", err)
 	}
-	return writeFile(path, append(data, '\n'))
+	return folder.WriteFile(path, append(data, '\n'))
 }
 
 // minor cuts v1.37.2 to v1.37.
@@ -136,7 +101,7 @@ func (cp *ControlPlane) writeConfig(now time.Time) error {
 		}
 	}
 	if cp.opts.AuditLog != "" {
-		if err := writeFile(cp.auditPolicyFile(), []byte(auditPolicy)); err != nil {
+		if err := folder.WriteFile(cp.auditPolicyFile(), []byte(auditPolicy)); err != nil {
 			return err
 		}
 	}
@@ -154,5 +119,5 @@ func (cp *ControlPlane) writeUserKubeconfig(user, path string) error {
 		return fmt.Errorf("reading the key of %s: %w", user, err)
 	}
 	k := kubeconfig{cluster: cp.opts.Name, server: cp.URL, ca: cp.ca, user: user, cert: cert, key: key}
-	return writeFile(path, k.render())
+	return folder.WriteFile(path, k.render())
 }

@@ -9,7 +9,8 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"os"
+
+	"darkshift.io/infrared/internal/devstack/folder"
 )
 
 // loadAuthority reads a pair back. The error wraps os.ErrNotExist when one
@@ -61,14 +62,6 @@ func (f Files) writeKey(name string, key *ecdsa.PrivateKey) error {
 	return writePEM(f.Key(name), "EC PRIVATE KEY", der)
 }
 
-// writePEM replaces a file as a whole, so that a reader never sees half of it.
 func writePEM(path, kind string, der []byte) error {
-	data := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
+	return folder.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }

@@ -65,7 +65,8 @@ func hasLine(list, want []byte) bool {
 }
 
 // Look finds the process with this number; false when there is none or only
-// its remains (a zombie) are left.
+// its remains (a zombie) are left. A zombie with threads is still being taken
+// apart, and holds its files and ports until that is done.
 func Look(pid int) (Found, bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -75,7 +76,10 @@ func Look(pid int) (Found, bool) {
 	_, rest, ok := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
 	fields := strings.Fields(rest)
 	const state, start = 0, 19 // fields 3 and 22 of proc(5)
-	if !ok || len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
+	if !ok || len(fields) <= start || fields[state] == "X" {
+		return Found{}, false
+	}
+	if fields[state] == "Z" && threads(pid) < 2 {
 		return Found{}, false
 	}
 	ticks, err := strconv.ParseUint(fields[start], 10, 64)
@@ -85,6 +89,14 @@ func Look(pid int) (Found, bool) {
 	cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	command := strings.TrimSpace(string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))
 	return Found{Pid: pid, StartTicks: ticks, Command: command}, true
+}
+
+func threads(pid int) int {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return 0
+	}
+	return len(tasks)
 }
 
 // Alive says whether this very process, and not another with its number, runs.

@@ -14,9 +14,11 @@ import (
 type Process struct {
 	spec    Spec
 	pid     int
+	ticks   uint64
 	started time.Time
 	done    chan struct{}
-	exit    Exit // written before done is closed
+	exit    Exit   // written before done is closed
+	cause   string // likewise
 }
 
 // Exit is how a process ended: by itself with a code, or by a signal.
@@ -35,10 +37,15 @@ func (e Exit) String() string {
 
 func newProcess(spec Spec, cmd *exec.Cmd) *Process {
 	p := &Process{spec: spec, pid: cmd.Process.Pid, started: time.Now(), done: make(chan struct{})}
+	// Before anybody waits for it, so the number is still its own.
+	if found, ok := Look(p.pid); ok {
+		p.ticks = found.StartTicks
+	}
 	go func() {
 		// The error says no more than ProcessState does: both outputs are files.
 		_ = cmd.Wait()
 		p.exit = exitOf(cmd.ProcessState.Sys().(syscall.WaitStatus))
+		p.cause = LastError(spec.Log)
 		close(p.done)
 	}()
 	return p
@@ -69,6 +76,9 @@ func (p *Process) Name() string { return p.spec.Name }
 
 // Pid is the process's number.
 func (p *Process) Pid() int { return p.pid }
+
+// Found names the process for others, who only see its number.
+func (p *Process) Found() Found { return Found{Pid: p.pid, StartTicks: p.ticks} }
 
 // Started is when it was forked.
 func (p *Process) Started() time.Time { return p.started }
@@ -117,6 +127,15 @@ func (p *Process) signal(s syscall.Signal) {
 	_ = syscall.Kill(-p.pid, s)
 }
 
+// Cause is the last line of an ended process's log that says why; "" while it
+// runs, or when it printed nothing.
+func (p *Process) Cause() string {
+	if _, ended := p.Exited(); !ended {
+		return ""
+	}
+	return p.cause
+}
+
 // Death describes an ended process in one line: how it ended, the last
 // line of its log that says why, and where that log is.
 func (p *Process) Death() string {
@@ -124,13 +143,20 @@ func (p *Process) Death() string {
 	if !ended {
 		return p.spec.Name + " is running"
 	}
-	return Describe(p.spec.Name, exit, LastError(p.spec.Log), p.spec.Log)
+	return Describe(p.spec.Name, exit, p.cause, p.spec.Log)
 }
 
-// Describe words the end of a process from its parts.
-func Describe(name string, exit Exit, line, log string) string {
-	if line == "" {
-		line = "it printed nothing"
+// Describe words the end of a process from its parts. A process that was
+// killed from outside has no cause of its own to tell, so what it printed
+// before is left out.
+func Describe(name string, exit Exit, cause, log string) string {
+	switch {
+	case exit.Signal == "SIGKILL":
+		return fmt.Sprintf("%s was killed by SIGKILL, from somebody or from a kernel short of memory (log: %s)", name, log)
+	case exit.Signal == "SIGTERM":
+		return fmt.Sprintf("%s was ended from outside by SIGTERM (log: %s)", name, log)
+	case cause == "":
+		return fmt.Sprintf("%s ended with %s and printed nothing (log: %s)", name, exit, log)
 	}
-	return fmt.Sprintf("%s ended with %s: %s (log: %s)", name, exit, line, log)
+	return fmt.Sprintf("%s ended with %s: %s (log: %s)", name, exit, cause, log)
 }

@@ -1,0 +1,77 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Program is one binary of the stack and what is known about making it.
+type Program struct {
+	Name  string            // file under .dev/bin
+	Dir   string            // folder of its module, relative to the repository
+	Links []string          // further names of the same file
+	Cost  string            // what a compile from nothing takes, in words
+	Disk  int64             // bytes that a compile from nothing fills: modules and build cache
+	Stamp map[string]string // linker variable -> template over the versions below
+
+	// VersionOf is the module whose version fills the templates of Stamp:
+	// {version} is v1.37.2, {major} 1, {minor} 37.
+	VersionOf string
+}
+
+// Programs is the stack's table of programs, in the order in which they are built.
+func Programs() []Program {
+	const version = "k8s.io/component-base/version."
+	return []Program{{
+		Name:      "controlplane",
+		Dir:       "hack/controlplane",
+		Links:     []string{"kubectl"},
+		Cost:      "about 22 minutes of CPU time, so 11 minutes on two idle cores",
+		Disk:      8 << 30,
+		VersionOf: "k8s.io/kubernetes",
+		// Without these the API server takes itself for v0.0.0.
+		Stamp: map[string]string{
+			version + "gitVersion":   "{version}",
+			version + "gitMajor":     "{major}",
+			version + "gitMinor":     "{minor}",
+			version + "gitTreeState": "clean",
+		},
+	}}
+}
+
+// flags are the build flags. They must never vary between two builds, or the
+// build cache is of no use: no version control stamp, therefore.
+func (p Program) flags(version string) []string {
+	ldflags := []string{"-s", "-w"}
+	for _, name := range sortedKeys(p.Stamp) {
+		ldflags = append(ldflags, "-X", name+"="+expand(p.Stamp[name], version))
+	}
+	return []string{"-buildvcs=false", "-ldflags=" + strings.Join(ldflags, " ")}
+}
+
+func expand(template, version string) string {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	parts = append(parts, "", "")
+	return strings.NewReplacer("{version}", version, "{major}", parts[0], "{minor}", parts[1]).Replace(template)
+}
+
+// moduleVersion reads the version of a required module out of a go.mod.
+func moduleVersion(dir, module string) (string, error) {
+	path := filepath.Join(dir, "go.mod")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("reading the module file: %w", err)
+	}
+	line := regexp.MustCompile(`(?m)^(?:require)?\s+` + regexp.QuoteMeta(module) + `\s+(v\S+)`)
+	m := line.FindSubmatch(data)
+	if m == nil {
+		return "", fmt.Errorf("the file %s requires no %s", path, module)
+	}
+	return string(m[1]), nil
+}

@@ -1,0 +1,225 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"darkshift.io/infrared/internal/devstack"
+	"darkshift.io/infrared/internal/devstack/folder"
+)
+
+// UpOptions says what should run beyond what ran before.
+type UpOptions struct {
+	Clusters []string  // further control planes, added to those there were
+	Operator bool      // run the operator, where it is built
+	NewPorts bool      // give up the addresses of control planes that don't run
+	Out      io.Writer // progress and what to do next
+}
+
+// Up brings the stack up, adds to it, or starts again what died in it, and
+// returns when everything is ready. When all is up already it changes nothing and says
+// so. Its error names each component that isn't ready, why, and where its log is.
+//
+// When ctx ends first the stack goes on starting without us.
+func (s *Stack) Up(ctx context.Context, o UpOptions) error {
+	if err := checkClusters(o.Clusters); err != nil {
+		return err
+	}
+	binary, err := devstack.Binary()
+	if err != nil {
+		return err
+	}
+	s.Binary = binary
+	if err := s.claim(); err != nil {
+		return err
+	}
+	unlock, err := s.lockCommand(o.Out)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	wanted, err := s.readWanted()
+	if err != nil {
+		return err
+	}
+	next := merge(wanted, o)
+	pid, running, err := s.supervisor()
+	if err != nil {
+		return err
+	}
+	if running {
+		done, err := s.nothingToDo(wanted, next)
+		if err != nil {
+			return err
+		}
+		if done {
+			fmt.Fprintln(o.Out, "the stack is up already, nothing to do")
+			return s.printAddresses(o.Out)
+		}
+	}
+	next.Generation = wanted.Generation + 1
+	if err := writeJSON(s.wantedFile(), next); err != nil {
+		return err
+	}
+	var ended <-chan struct{}
+	if !running {
+		if pid, ended, err = s.spawn(); err != nil {
+			return err
+		}
+	}
+	return s.follow(ctx, o.Out, pid, next, ended)
+}
+
+// merge adds what Up asks for to what was wanted before.
+func merge(was Wanted, o UpOptions) Wanted {
+	clusters := slices.Concat(was.Clusters, o.Clusters)
+	slices.Sort(clusters)
+	return Wanted{
+		Format:   format,
+		Clusters: slices.Compact(clusters),
+		Operator: o.Operator,
+		NewPorts: o.NewPorts,
+	}
+}
+
+// nothingToDo says whether a running stack is all that is asked for.
+func (s *Stack) nothingToDo(was, next Wanted) (bool, error) {
+	st, err := s.readState()
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil // it has only just been started
+	}
+	if err != nil {
+		return false, err
+	}
+	inputs, err := s.inputs()
+	if err != nil {
+		return false, err
+	}
+	same := slices.Equal(was.Clusters, next.Clusters) && was.Operator == next.Operator
+	return same && st.Generation == was.Generation && st.Inputs == inputs && st.Healthy(), nil
+}
+
+// lockCommand keeps two commands from changing the stack at the same time.
+func (s *Stack) lockCommand(out io.Writer) (unlock func(), err error) {
+	path := s.path("command.lock")
+	lock, err := folder.TryLock(path)
+	if errors.Is(err, folder.ErrLocked) {
+		fmt.Fprintln(out, "waiting for another ir dev command on this stack to end")
+		lock, err = folder.Lock(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = lock.Close() }, nil
+}
+
+// follow prints what the supervisor does until it has done all it can.
+func (s *Stack) follow(ctx context.Context, out io.Writer, pid int, w Wanted, ended <-chan struct{}) error {
+	start := time.Now()
+	fmt.Fprintf(out, "starting %s\n", strings.Join(append([]string{Management}, w.Clusters...), ", "))
+	ticker := time.NewTicker(tick / 2)
+	defer ticker.Stop()
+	told := teller{out: out, start: start, said: map[string]bool{}}
+	for {
+		st, err := s.readState()
+		switch {
+		case err != nil && !errors.Is(err, os.ErrNotExist):
+			return err
+		case err == nil && st.Supervisor == pid && st.Generation == w.Generation:
+			told.tell(st)
+			if st.Settled {
+				return s.conclude(out, st, w, time.Since(start))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return errors.New("interrupted: the stack goes on starting by itself, see ir dev status; stop it with ir dev down")
+		case <-ended:
+			return s.supervisorDied()
+		case <-ticker.C:
+		}
+		if ended == nil {
+			if _, running, err := s.supervisor(); err == nil && !running {
+				return s.supervisorDied()
+			}
+		}
+	}
+}
+
+// conclude says how it went.
+func (s *Stack) conclude(out io.Writer, st State, w Wanted, took time.Duration) error {
+	if err := badError(st); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "the stack is up, after %.1f s\n", took.Seconds())
+	for _, c := range clients() {
+		if c.wanted(w) && s.Repo != "" && fileIdentity(s.program(c.name)) == "" {
+			fmt.Fprintf(out, "%s is left out: it isn't built (make build)\n", c.name)
+		}
+	}
+	return s.printAddresses(out)
+}
+
+// badError words what needs a person: causes only, not what follows from them.
+func badError(st State) error {
+	var causes, others []string
+	for _, c := range st.Bad() {
+		text := c.Describe()
+		if c.Phase == NotReady {
+			others = append(others, text)
+		} else {
+			causes = append(causes, text)
+		}
+	}
+	if len(causes) == 0 {
+		causes = others
+	}
+	if len(causes) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not everything is up: %s", strings.Join(causes, "; "))
+}
+
+// printAddresses lists the kubeconfigs, which are what people go on with.
+func (s *Stack) printAddresses(out io.Writer) error {
+	st, err := s.readState()
+	if err != nil {
+		return err
+	}
+	for _, c := range st.Components {
+		if c.Name == devstack.APIServer {
+			fmt.Fprintf(out, "  %-12s %s  --kubeconfig %s\n", c.Cluster, c.Address, shorten(s.kubeconfig(c.Cluster)))
+		}
+	}
+	return nil
+}
+
+// teller prints each thing as it becomes ready, and in the end what didn't,
+// once. Until then a dead component may be one that is about to be started again.
+type teller struct {
+	out   io.Writer
+	start time.Time
+	said  map[string]bool
+}
+
+func (t teller) tell(st State) {
+	for _, c := range st.Components {
+		key := fmt.Sprintf("%s/%s %s", c.Cluster, c.Name, c.Phase)
+		news := c.Phase == Ready || c.Phase.bad() && st.Settled
+		if !news || t.said[key] {
+			continue
+		}
+		t.said[key] = true
+		fmt.Fprintf(t.out, "%6.1f s  %-12s %-24s %s\n", time.Since(t.start).Seconds(), c.Cluster, c.Name, c.Phase)
+	}
+}

@@ -4,7 +4,6 @@
 package kubeconfig
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/x509"
 	"encoding/pem"
@@ -83,9 +82,6 @@ func publicKey(field string, data []byte) (crypto.PublicKey, *Error) {
 	}
 	if certificate {
 		return nil, refuse(field, ReasonKey, "holds a certificate where the key belongs; give the key of client-certificate-data")
-	}
-	if bytes.Contains(data, []byte("OPENSSH")) {
-		return nil, refuse(field, ReasonKey, "is a key for SSH; give the key of client-certificate-data")
 	}
 	return nil, refuse(field, ReasonKey, "holds no private key; give the key of client-certificate-data in PEM, in base64")
 }

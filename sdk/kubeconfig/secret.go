@@ -13,13 +13,14 @@ import (
 const redacted = "[redacted]"
 
 // Secret is a text that must not be shown. It prints as [redacted] under every verb of fmt, in JSON, YAML and logs, also
-// from within a private field, and can't be compared with ==. The zero value is the empty secret.
+// from within a private field. Compare it with Equal: == does not compile, and reflect.DeepEqual finds no two secrets
+// equal. The zero value is the empty secret.
 //
 // It can be written as JSON but not read from it, so a redacted copy is never taken for the real thing.
 type Secret struct {
-	// A pointer, because fmt prints what private fields hold without asking their methods, but follows no pointer there.
-	value *string
-	_     [0]func()
+	// A function, because reflection sees everything else: fmt prints what private fields hold without asking their
+	// methods, and the diff of a failed test follows pointers too.
+	reveal func() string
 }
 
 // NewSecret keeps text as a secret.
@@ -27,19 +28,19 @@ func NewSecret(text string) Secret {
 	if text == "" {
 		return Secret{}
 	}
-	return Secret{value: &text}
+	return Secret{reveal: func() string { return text }}
 }
 
 // Reveal returns the text itself. Call it only where the secret is used.
 func (s Secret) Reveal() string {
-	if s.value == nil {
+	if s.reveal == nil {
 		return ""
 	}
-	return *s.value
+	return s.reveal()
 }
 
 // IsZero says whether the secret is empty.
-func (s Secret) IsZero() bool { return s.value == nil }
+func (s Secret) IsZero() bool { return s.reveal == nil }
 
 // Equal says whether both hold the same text.
 func (s Secret) Equal(other Secret) bool { return s.Reveal() == other.Reveal() }

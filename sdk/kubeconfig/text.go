@@ -21,7 +21,7 @@ func checkText(data []byte) ([]byte, error) {
 	}
 	data = bytes.TrimPrefix(data, []byte{0xEF, 0xBB, 0xBF})
 	if bytes.IndexByte(data, 0) >= 0 {
-		return nil, refuse("", ReasonEncoding, "the file holds a NUL byte; save it as UTF-8 text")
+		return nil, refuse("", ReasonEncoding, "the file holds a NUL byte, as UTF-16 does; save it as UTF-8")
 	}
 	if !utf8.Valid(data) {
 		return nil, refuse("", ReasonEncoding, "the file is not UTF-8; save it as UTF-8")

@@ -1,0 +1,111 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package operator is infrared-operator as a whole: the controllers, their cache and their client, behind one call.
+package operator
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/cluster"
+	"darkshift.io/infrared/sdk/connect"
+)
+
+// Options is what the operator can be told.
+type Options struct {
+	// ManagementName is the name of the Cluster that stands for the cluster Infrared runs on.
+	ManagementName string
+	// Allow is where platform clusters may be although it is this machine or its link.
+	Allow []netip.Prefix
+	// LeaderElect lets one of several replicas work at a time.
+	LeaderElect bool
+	// MetricsAddress and ProbeAddress are host:port, or "0" for none.
+	MetricsAddress, ProbeAddress string
+	// Clock tells the time; nil is the real one.
+	Clock clock.PassiveClock
+	// Connect reaches a cluster; nil is connect.Connect.
+	Connect func(context.Context, connect.Target) (connect.Cluster, error)
+}
+
+// Scheme knows every kind the operator works with.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return scheme, nil
+}
+
+// Run runs the controllers against the management cluster until ctx is over.
+func Run(ctx context.Context, conf *rest.Config, opts Options) error {
+	conf = rest.CopyConfig(conf)
+	// The API server's priority and fairness decide, not a limit of ours.
+	conf.QPS, conf.Burst = -1, 0
+	if opts.Clock == nil {
+		opts.Clock = clock.RealClock{}
+	}
+	if opts.Connect == nil {
+		opts.Connect = connect.Connect
+	}
+	mgr, err := newManager(conf, opts)
+	if err != nil {
+		return err
+	}
+	r := &cluster.Reconciler{
+		Client:         mgr.GetClient(),
+		Live:           mgr.GetAPIReader(),
+		Events:         mgr.GetEventRecorder("infrared-operator"),
+		Clock:          opts.Clock,
+		Self:           cluster.SelfFrom(conf),
+		Connect:        opts.Connect,
+		Allow:          opts.Allow,
+		ManagementName: opts.ManagementName,
+	}
+	if err := r.SetupWithManager(ctx, mgr); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func newManager(conf *rest.Config, opts Options) (manager.Manager, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	again := true // tests start several in one process; the name only labels metrics
+	mgr, err := ctrl.NewManager(conf, manager.Options{
+		Scheme:                        scheme,
+		Cache:                         cluster.CacheOptions(),
+		Client:                        cluster.ClientOptions(),
+		Controller:                    config.Controller{SkipNameValidation: &again},
+		Metrics:                       metricsserver.Options{BindAddress: opts.MetricsAddress},
+		HealthProbeBindAddress:        opts.ProbeAddress,
+		LeaderElection:                opts.LeaderElect,
+		LeaderElectionID:              "infrared-operator",
+		LeaderElectionNamespace:       v1alpha1.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("setting up: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	return mgr, mgr.AddReadyzCheck("cache", cluster.CacheSynced(mgr.GetCache()))
+}

@@ -21,6 +21,7 @@ import (
 // mayTake bounds one Read, generously: the machine may be busy.
 const mayTake = 5 * time.Second
 
+// Run it with -fuzzminimizetime=100x: by default Go spends up to a minute on making each new input smaller.
 func FuzzRead(f *testing.F) {
 	fix := newFixture(f)
 	add := func(text string) {

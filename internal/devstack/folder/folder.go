@@ -66,27 +66,48 @@ func Lock(path string) (*os.File, error) {
 	return lock(path, syscall.LOCK_EX)
 }
 
+// lock tries again where the file was removed while we waited for it: a lock on
+// a removed file keeps nobody out.
 func lock(path string, how int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("opening the lock of the data folder: %w", err)
-	}
 	for {
-		err = syscall.Flock(int(f.Fd()), how)
-		if !errors.Is(err, syscall.EINTR) {
-			break
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("opening the lock of the data folder: %w", err)
+		}
+		if err := flock(f, how); err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		if current(f, path) {
+			return f, nil
+		}
+		_ = f.Close()
+	}
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return fmt.Errorf("%s is %w", filepath.Base(f.Name()), ErrLocked)
+		default:
+			return fmt.Errorf("locking %s: %w", f.Name(), err)
 		}
 	}
-	switch {
-	case err == nil:
-		return f, nil
-	case errors.Is(err, syscall.EWOULDBLOCK):
-		err = fmt.Errorf("%s is %w", filepath.Base(path), ErrLocked)
-	default:
-		err = fmt.Errorf("locking %s: %w", path, err)
+}
+
+// current says whether path still names the open file.
+func current(f *os.File, path string) bool {
+	opened, err := f.Stat()
+	if err != nil {
+		return false
 	}
-	_ = f.Close()
-	return nil, err
+	named, err := os.Stat(path)
+	return err == nil && os.SameFile(opened, named)
 }
 
 // WriteFile replaces a private file as a whole.

@@ -77,7 +77,9 @@ func (s *Stack) Up(ctx context.Context, o UpOptions) error {
 			return err
 		}
 	}
-	return s.follow(ctx, o.Out, pid, next, ended)
+	// The rest only looks on. Once the supervisor is at work another command may
+	// come, most of all a Down by somebody who is tired of waiting.
+	return s.follow(ctx, o.Out, pid, next, ended, unlock)
 }
 
 // merge adds what Up asks for to what was wanted before.
@@ -123,8 +125,9 @@ func (s *Stack) lockCommand(out io.Writer) (unlock func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// follow prints what the supervisor does until it has done all it can.
-func (s *Stack) follow(ctx context.Context, out io.Writer, pid int, w Wanted, ended <-chan struct{}) error {
+// follow prints what the supervisor does until it has done all it can. It
+// calls atWork when the supervisor has taken up the wish.
+func (s *Stack) follow(ctx context.Context, out io.Writer, pid int, w Wanted, ended <-chan struct{}, atWork func()) error {
 	start := time.Now()
 	fmt.Fprintf(out, "starting %s\n", strings.Join(append([]string{Management}, w.Clusters...), ", "))
 	ticker := time.NewTicker(tick / 2)
@@ -136,6 +139,7 @@ func (s *Stack) follow(ctx context.Context, out io.Writer, pid int, w Wanted, en
 		case err != nil && !errors.Is(err, os.ErrNotExist):
 			return err
 		case err == nil && st.Supervisor == pid && st.Generation == w.Generation:
+			atWork()
 			told.tell(st)
 			if st.Settled {
 				return s.conclude(out, st, w, time.Since(start))

@@ -1,0 +1,408 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stack_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"darkshift.io/infrared/internal/devstack"
+	"darkshift.io/infrared/internal/devstack/proc"
+	"darkshift.io/infrared/internal/devstack/stack"
+)
+
+const superviseEnv = "STACK_TEST_SUPERVISE"
+
+// TestMain also plays the two programs that a stack starts: the supervisor,
+// and, under its name, the operator.
+func TestMain(m *testing.M) {
+	switch {
+	case filepath.Base(os.Args[0]) == "infrared-operator":
+		os.Exit(playOperator(os.Args[1:]))
+	case os.Getenv(superviseEnv) != "":
+		os.Exit(playSupervisor())
+	}
+	os.Exit(m.Run())
+}
+
+func playSupervisor() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	s, err := stack.Open("")
+	if err == nil {
+		s.Binary, err = devstack.Binary()
+	}
+	if err == nil {
+		err = s.Supervise(ctx, os.Stderr)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		return 1
+	}
+	return 0
+}
+
+// playOperator serves what the stack waits for, and nothing else.
+func playOperator(args []string) int {
+	for _, arg := range args {
+		if address, ok := strings.CutPrefix(arg, "--health-probe-bind-address="); ok {
+			err := http.ListenAndServe(address, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			fmt.Fprintln(os.Stderr, "Error:", err)
+		}
+	}
+	return 1
+}
+
+const manifest = `apiVersion: v1
+kind: Namespace
+metadata: {name: infrared}
+`
+
+const crd = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {kind: Thing, plural: things, singular: thing}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`
+
+// bench is a stack in a made-up repository of its own.
+type bench struct {
+	*stack.Stack
+	t    *testing.T
+	repo string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	binary, err := devstack.Binary()
+	if err != nil {
+		t.Fatal(err) // says to run make stack
+	}
+	repo := t.TempDir()
+	put(t, filepath.Join(repo, "go.mod"), "module darkshift.io/infrared\n")
+	put(t, filepath.Join(repo, "deploy", "namespaces.yaml"), manifest)
+	put(t, filepath.Join(repo, "deploy", "crds", "things.yaml"), crd)
+	t.Setenv(devstack.BinaryEnv, binary)
+	t.Setenv(stack.DataEnv, "")
+	t.Setenv(superviseEnv, "1")
+	t.Chdir(repo)
+	s, err := stack.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Supervisor = []string{os.Args[0]}
+	b := &bench{Stack: s, t: t, repo: repo}
+	t.Cleanup(func() {
+		if err := b.Down(context.Background(), true, os.Stderr); err != nil {
+			t.Errorf("Down at the end: %v", err)
+		}
+	})
+	return b
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// buildOperator puts the test's own program in the operator's place.
+func (b *bench) buildOperator() {
+	b.t.Helper()
+	data, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	path := filepath.Join(b.Data, "bin", "infrared-operator")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(path+".new", data, 0o700); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) up(clusters ...string) (string, error) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), 4*time.Minute)
+	defer cancel()
+	var out bytes.Buffer
+	err := b.Up(ctx, stack.UpOptions{Clusters: clusters, Operator: true, Out: &out})
+	return out.String(), err
+}
+
+func (b *bench) mustUp(clusters ...string) string {
+	b.t.Helper()
+	out, err := b.up(clusters...)
+	if err != nil {
+		b.t.Fatalf("Up: %v\n%s", err, out)
+	}
+	return out
+}
+
+func (b *bench) mustDown(purge bool) string {
+	b.t.Helper()
+	var out bytes.Buffer
+	if err := b.Down(b.t.Context(), purge, &out); err != nil {
+		b.t.Fatalf("Down: %v", err)
+	}
+	return out.String()
+}
+
+func (b *bench) status() stack.State {
+	b.t.Helper()
+	st, err := b.Status()
+	if err != nil {
+		b.t.Fatalf("Status: %v", err)
+	}
+	return st
+}
+
+func (b *bench) row(cluster, name string) stack.Component {
+	b.t.Helper()
+	st := b.status()
+	for _, c := range st.Components {
+		if c.Cluster == cluster && c.Name == name {
+			return c
+		}
+	}
+	b.t.Fatalf("no row for %s/%s in %v", cluster, name, st.Components)
+	return stack.Component{}
+}
+
+func (b *bench) kubectl(cluster string, args ...string) string {
+	b.t.Helper()
+	kubeconfig := filepath.Join(b.Data, cluster+".kubeconfig")
+	if cluster == stack.Management {
+		kubeconfig = filepath.Join(b.Data, "kubeconfig")
+	}
+	cmd := exec.CommandContext(b.t.Context(), os.Getenv(devstack.BinaryEnv), append([]string{"kubectl", "--kubeconfig=" + kubeconfig}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.t.Fatalf("kubectl on %s %v: %v\n%s", cluster, args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// running lists the processes of the stack, whoever remembers them.
+func (b *bench) running() []proc.Found {
+	b.t.Helper()
+	found, err := proc.FindByEnv("INFRARED_DEV_OWNER", b.Data)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return found
+}
+
+func (b *bench) eventually(what string, ok func() bool) {
+	b.t.Helper()
+	for end := time.Now().Add(time.Minute); !ok(); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			b.t.Fatalf("still not so after a minute: %s", what)
+		}
+	}
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatalf("killing %d: %v", pid, err)
+	}
+}
+
+// The life of a stack, in one run because each start costs seconds.
+func TestLife(t *testing.T) {
+	b := newBench(t)
+	b.buildOperator()
+	b.mustUp("edge")
+
+	t.Run("Up", b.testUp)
+	t.Run("SecondUpIsNoOp", b.testSecondUp)
+	t.Run("DeadComponentIsNamed", b.testDeath)
+	t.Run("NewerOperator", b.testNewerOperator)
+	t.Run("KilledSupervisor", b.testKilledSupervisor)
+	t.Run("PortTaken", b.testPortTaken)
+	t.Run("Resume", b.testResume)
+	t.Run("BrokenManifest", b.testBrokenManifest)
+	t.Run("Purge", b.testPurge)
+}
+
+func (b *bench) testUp(t *testing.T) {
+	b.t = t
+	if st := b.status(); !st.Healthy() {
+		t.Errorf("after Up not everything is ready: %+v", st.Bad())
+	}
+	whoami := []string{"auth", "whoami", "--output=jsonpath={.status.userInfo.username}"}
+	if got := b.kubectl(stack.Management, whoami...); got != "infrared-dev-admin" {
+		t.Errorf("the management kubeconfig is of %s", got)
+	}
+	if got := b.kubectl("edge", whoami...); got != "system:serviceaccount:kube-system:infrared" {
+		t.Errorf("the kubeconfig to register edge with is of %s", got)
+	}
+	if got := b.kubectl("operator", whoami...); got != "system:serviceaccount:infrared:infrared-operator" {
+		t.Errorf("the operator's kubeconfig is of %s", got)
+	}
+	b.kubectl(stack.Management, "get", "things")
+	b.kubectl("edge", "create", "namespace", "kept")
+	for _, c := range b.status().Components {
+		if c.Address != "" && !strings.Contains(c.Address, "//127.0.0.1:") {
+			t.Errorf("%s/%s serves on %s, want loopback", c.Cluster, c.Name, c.Address)
+		}
+	}
+}
+
+func (b *bench) testSecondUp(t *testing.T) {
+	b.t = t
+	before := b.status()
+	out := b.mustUp("edge")
+	if !strings.HasPrefix(out, "the stack is up already, nothing to do\n") {
+		t.Errorf("a second Up says\n%s", out)
+	}
+	after := b.status()
+	was, _ := json.Marshal(before)
+	is, _ := json.Marshal(after)
+	if !bytes.Equal(was, is) {
+		t.Errorf("a second Up changed the stack\nfrom %s\nto   %s", was, is)
+	}
+}
+
+func (b *bench) testDeath(t *testing.T) {
+	b.t = t
+	victim := b.row("edge", devstack.Scheduler)
+	kill(t, victim.Pid)
+	b.eventually("the death is in the state", func() bool { return b.row("edge", devstack.Scheduler).Phase == stack.Dead })
+	kill(t, b.row("edge", devstack.Etcd).Pid)
+	b.eventually("so is the other", func() bool { return b.row("edge", devstack.Etcd).Phase == stack.Dead })
+	if got := b.row("edge", devstack.APIServer).Phase; got != stack.NotReady {
+		t.Errorf("an API server without etcd is %s, want NotReady", got)
+	}
+	var out bytes.Buffer
+	err := stack.PrintStatus(&out, b.status(), false)
+	if err == nil {
+		t.Fatal("the status of a stack with dead components is good")
+	}
+	for _, want := range []string{"edge/etcd was killed by SIGKILL", "edge/kube-scheduler was killed by SIGKILL", "logs/kube-scheduler.log"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the status says %v\nwant %q in it", err, want)
+		}
+	}
+	if strings.Contains(err.Error(), "kube-apiserver") {
+		t.Errorf("the status blames what only suffers: %v", err)
+	}
+	survivor := b.row(stack.Management, devstack.APIServer)
+	b.mustUp()
+	b.kubectl("edge", "get", "namespace", "kept")
+	if again := b.row("edge", devstack.Scheduler); again.Pid == victim.Pid || again.Phase != stack.Ready {
+		t.Errorf("after Up the scheduler is %+v, want a new process", again)
+	}
+	if now := b.row(stack.Management, devstack.APIServer); now.Pid != survivor.Pid {
+		t.Error("Up started again what was running")
+	}
+}
+
+func (b *bench) testNewerOperator(t *testing.T) {
+	b.t = t
+	before := b.row(stack.Management, "infrared-operator")
+	b.buildOperator()
+	b.mustUp()
+	after := b.row(stack.Management, "infrared-operator")
+	if after.Pid == before.Pid || after.Phase != stack.Ready {
+		t.Errorf("after a new build and Up the operator is %+v, want a new process than %d", after, before.Pid)
+	}
+}
+
+func (b *bench) testKilledSupervisor(t *testing.T) {
+	b.t = t
+	kill(t, b.status().Supervisor)
+	b.eventually("everything is gone", func() bool { return len(b.running()) == 0 })
+	b.eventually("the status knows", func() bool { return len(b.status().Bad()) == len(b.status().Components) })
+	b.mustDown(false)
+	if left := b.running(); len(left) > 0 {
+		t.Errorf("after Down there run %v", left)
+	}
+	if out := b.mustDown(false); out != "nothing was running\n" {
+		t.Errorf("a second Down says %q", out)
+	}
+	if _, err := b.Status(); err != stack.ErrNotRunning {
+		t.Errorf("Status after Down: %v", err)
+	}
+}
+
+func (b *bench) testPortTaken(t *testing.T) {
+	b.t = t
+	port, err := os.ReadFile(filepath.Join(b.Data, "edge", "port"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:"+strings.TrimSpace(string(port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = b.up()
+	want := fmt.Sprintf(`of control plane "edge" is taken by process %d`, os.Getpid())
+	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--new-ports") {
+		t.Errorf("Up with edge's port in other hands: %v\nwant %q", err, want)
+	}
+}
+
+func (b *bench) testResume(t *testing.T) {
+	b.t = t
+	b.mustUp() // the port is free again; the names are remembered
+	b.kubectl("edge", "get", "namespace", "kept")
+	if st := b.status(); !st.Healthy() {
+		t.Errorf("not everything is ready: %+v", st.Bad())
+	}
+	b.mustDown(false)
+	b.eventually("everything is gone", func() bool { return len(b.running()) == 0 })
+}
+
+func (b *bench) testBrokenManifest(t *testing.T) {
+	b.t = t
+	file := filepath.Join(b.repo, "deploy", "crds", "broken.yaml")
+	put(t, file, "apiVersion: v1\nkind: Nonsense\nmetadata: {name: x}\n")
+	_, err := b.up()
+	if err == nil || !strings.Contains(err.Error(), "management/manifests: applying the manifests: ") || !strings.Contains(err.Error(), "Nonsense") {
+		t.Errorf("Up with a manifest of an unknown kind: %v", err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	b.mustUp()
+}
+
+func (b *bench) testPurge(t *testing.T) {
+	b.t = t
+	b.mustDown(true)
+	entries, err := os.ReadDir(b.Data)
+	if err != nil || len(entries) != 1 || entries[0].Name() != "bin" {
+		t.Errorf("after a purge the data folder holds %v (%v), want bin alone", entries, err)
+	}
+	if out := b.mustDown(true); !strings.Contains(out, "there is no stack") {
+		t.Errorf("a purge of nothing says %q", out)
+	}
+}

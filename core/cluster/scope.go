@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -90,23 +91,22 @@ func (s *scope) report(recorder events.EventRecorder) {
 		if was != nil && was.Status == now.Status && was.Reason == now.Reason {
 			continue
 		}
-		s.event(recorder, now.Status == metav1.ConditionFalse, now.Reason, now.Type, now.Message)
+		// That it is not connected yet is what the other condition says.
+		bad := now.Status == metav1.ConditionFalse && now.Reason != v1alpha1.ReasonNotConnected
+		s.event(recorder, bad, now.Reason, now.Type, now.Message)
 	}
 	now, was := s.Status.Deletion, s.before.Status.Deletion
 	if now == nil || (was != nil && was.Step == now.Step && was.State == now.State) {
 		return
 	}
 	bad := now.State == v1alpha1.StepStuck || now.State == v1alpha1.StepFailed || now.State == v1alpha1.StepWaitingOnYou
-	s.event(recorder, bad, "Deletion"+string(now.State), "Delete", now.Message)
+	s.event(recorder, bad, "Deletion"+string(now.State), "Delete", strings.TrimSpace(now.Step+" "+now.Message))
 }
 
 func (s *scope) event(recorder events.EventRecorder, bad bool, reason, action, note string) {
 	kind := corev1.EventTypeNormal
 	if bad {
 		kind = corev1.EventTypeWarning
-	}
-	if note == "" {
-		note = reason
 	}
 	recorder.Eventf(s.Cluster, nil, kind, reason, action, "%s", limit(note, 1000))
 }

@@ -78,7 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("cluster %s: %w", req.Name, err)
 	}
-	s.report(r.Events)
+	s.report(ctx, r.Events)
 	return result, nil
 }
 

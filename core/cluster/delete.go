@@ -143,7 +143,7 @@ func (r *Reconciler) dropForce(ctx context.Context, s *scope, why string) error 
 		return fmt.Errorf("dropping the annotation %s: %w", v1alpha1.AnnotationForce, err)
 	}
 	if why != "" {
-		s.event(r.Events, true, "ForceRefused", "Delete", why)
+		s.event(ctx, r.Events, true, "ForceRefused", "Delete", why)
 	}
 	return nil
 }

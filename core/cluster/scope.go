@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 )
@@ -84,8 +85,8 @@ func (s *scope) connected() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionConnected)
 }
 
-// report records an event for each condition and for the step of the deletion that turned in this reconcile.
-func (s *scope) report(recorder events.EventRecorder) {
+// report records an event, and a line in the log, for each condition and for the step of the deletion that turned in this reconcile.
+func (s *scope) report(ctx context.Context, recorder events.EventRecorder) {
 	for _, now := range s.Status.Conditions {
 		was := meta.FindStatusCondition(s.before.Status.Conditions, now.Type)
 		if was != nil && was.Status == now.Status && was.Reason == now.Reason {
@@ -93,21 +94,22 @@ func (s *scope) report(recorder events.EventRecorder) {
 		}
 		// That it is not connected yet is what the other condition says.
 		bad := now.Status == metav1.ConditionFalse && now.Reason != v1alpha1.ReasonNotConnected
-		s.event(recorder, bad, now.Reason, now.Type, now.Message)
+		s.event(ctx, recorder, bad, now.Reason, now.Type, now.Message)
 	}
 	now, was := s.Status.Deletion, s.before.Status.Deletion
 	if now == nil || (was != nil && was.Step == now.Step && was.State == now.State) {
 		return
 	}
 	bad := now.State == v1alpha1.StepStuck || now.State == v1alpha1.StepFailed || now.State == v1alpha1.StepWaitingOnYou
-	s.event(recorder, bad, "Deletion"+string(now.State), "Delete", strings.TrimSpace(now.Step+" "+now.Message))
+	s.event(ctx, recorder, bad, "Deletion"+string(now.State), "Delete", strings.TrimSpace(now.Step+" "+now.Message))
 }
 
-func (s *scope) event(recorder events.EventRecorder, bad bool, reason, action, note string) {
+func (s *scope) event(ctx context.Context, recorder events.EventRecorder, bad bool, reason, action, note string) {
 	kind := corev1.EventTypeNormal
 	if bad {
 		kind = corev1.EventTypeWarning
 	}
+	logf.FromContext(ctx).Info(note, "reason", reason)
 	recorder.Eventf(s.Cluster, nil, kind, reason, action, "%s", limit(note, 1000))
 }
 

@@ -78,20 +78,8 @@ func (s *Secrets) Get(ctx context.Context, cluster *v1alpha1.Cluster) (*corev1.S
 		return nil, fmt.Errorf("reading Secret %s: %w", key, err)
 	case owned.By(&secret, cluster):
 		return &secret, nil
-	case ours(&secret, cluster):
-		return &secret, nil
 	}
 	return nil, ErrTaken
-}
-
-// ours recognises a Secret whose labels somebody took off: the owner reference and the finalizer are still there.
-func ours(secret *corev1.Secret, cluster *v1alpha1.Cluster) bool {
-	for _, ref := range secret.OwnerReferences {
-		if ref.UID == cluster.UID {
-			return secret.Labels[v1alpha1.LabelIncarnation] == ""
-		}
-	}
-	return false
 }
 
 // Read is the way back: the destination that a Secret of ours holds.

@@ -107,11 +107,13 @@ func (r *Reconciler) adopt(ctx context.Context, s *scope) (refused bool, err err
 	if controllerutil.ContainsFinalizer(s.Cluster, v1alpha1.FinalizerDeletion) && s.Spec.Incarnation != "" {
 		return false, nil
 	}
-	if recorded, err := deletion.Recorded(ctx, r.Live, s.Cluster); recorded || err != nil {
-		s.condition(v1alpha1.ConditionConnected, false, v1alpha1.ReasonAlreadyDeleted, fmt.Sprintf(
-			"spec.incarnation is that of a Cluster that was let go (DeletionRecord %s). Delete this Cluster, and make one without spec.incarnation.",
-			v1alpha1.RecordName(s.Name, s.Spec.Incarnation)))
-		return true, err
+	why, err := r.unfit(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	if why != nil {
+		s.condition(v1alpha1.ConditionConnected, false, why.reason, why.message)
+		return true, nil
 	}
 	err = s.patch(ctx, r.Client, func(c *v1alpha1.Cluster) {
 		controllerutil.AddFinalizer(c, v1alpha1.FinalizerDeletion)
@@ -123,6 +125,34 @@ func (r *Reconciler) adopt(ctx context.Context, s *scope) (refused bool, err err
 		return false, fmt.Errorf("writing finalizer and incarnation: %w", err)
 	}
 	return false, nil
+}
+
+// unfit says why an incarnation that came with the Cluster can't be taken on. Two Clusters with one would each take the other's
+// objects for its own.
+func (r *Reconciler) unfit(ctx context.Context, s *scope) (*refusal, error) {
+	if s.Spec.Incarnation == "" || s.Spec.Incarnation == string(s.UID) {
+		return nil, nil
+	}
+	recorded, err := deletion.Recorded(ctx, r.Live, s.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if recorded {
+		return &refusal{v1alpha1.ReasonAlreadyDeleted, fmt.Sprintf(
+			"spec.incarnation is that of a Cluster that was let go (DeletionRecord %s). Delete this Cluster, and make one without spec.incarnation.",
+			v1alpha1.RecordName(s.Name, s.Spec.Incarnation))}, nil
+	}
+	var all v1alpha1.ClusterList
+	if err := r.Client.List(ctx, &all); err != nil {
+		return nil, fmt.Errorf("listing Clusters: %w", err)
+	}
+	for i := range all.Items {
+		if other := &all.Items[i]; other.UID != s.UID && other.Spec.Incarnation == s.Spec.Incarnation {
+			return &refusal{v1alpha1.ReasonIncarnationInUse, fmt.Sprintf(
+				"spec.incarnation is that of %s. Delete this Cluster, and make one without spec.incarnation.", s.nameFor(other))}, nil
+		}
+	}
+	return nil, nil
 }
 
 // gone handles a Cluster that can't be read. One that isn't there any more is forgotten; the management cluster's is made.

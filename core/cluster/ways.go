@@ -90,7 +90,28 @@ func (r *Reconciler) offer(ctx context.Context, s *scope, argoSecret *corev1.Sec
 	if err := r.takeOver(ctx, s, &secret, argoSecret); err != nil {
 		return nil, err
 	}
+	if err := r.handBack(ctx, s, ref.Name); err != nil {
+		return nil, err
+	}
 	return r.judge(s, text)
+}
+
+// handBack lets go of the Secrets that the Cluster named before, so that none keeps a finalizer that nobody will take off.
+func (r *Reconciler) handBack(ctx context.Context, s *scope, named string) error {
+	marked, err := owned.Secrets(ctx, r.Client, s.Cluster)
+	if err != nil {
+		return err
+	}
+	for i := range marked {
+		if marked[i].Name == named {
+			continue
+		}
+		marked[i].SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		if err := owned.HandBack(ctx, r.Client, &marked[i], s.Cluster); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // judge reads a kubeconfig and works out where Argo CD finds the cluster.

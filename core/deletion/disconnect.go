@@ -6,6 +6,7 @@ package deletion
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,11 @@ import (
 // disconnect makes Argo CD forget the cluster and drops every credential for it. Argo CD goes first: as long as its Secret
 // stands, the kubeconfig it was made from does too.
 func disconnect(ctx context.Context, s *Scope) (pipeline.Outcome, error) {
-	for _, key := range secrets(s.Cluster) {
+	keys, err := secrets(ctx, s)
+	if err != nil {
+		return pipeline.Outcome{}, err
+	}
+	for _, key := range keys {
 		kept, err := owned.Remove(ctx, s.Client, s.Live, &corev1.Secret{}, key, s.Cluster)
 		if err != nil {
 			return pipeline.Outcome{}, err
@@ -39,7 +44,11 @@ func disconnect(ctx context.Context, s *Scope) (pipeline.Outcome, error) {
 // abandonDisconnect lists the Secrets that are still there.
 func abandonDisconnect(ctx context.Context, s *Scope) ([]v1alpha1.Leftover, error) {
 	var left []v1alpha1.Leftover
-	for _, key := range secrets(s.Cluster) {
+	keys, err := secrets(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
 		var secret corev1.Secret
 		err := s.Live.Get(ctx, key, &secret)
 		if apierrors.IsNotFound(err) {
@@ -58,13 +67,24 @@ func abandonDisconnect(ctx context.Context, s *Scope) ([]v1alpha1.Leftover, erro
 	return left, nil
 }
 
-// secrets are those that may hold a credential for the cluster, in the order in which they go.
-func secrets(cluster *v1alpha1.Cluster) []types.NamespacedName {
-	keys := []types.NamespacedName{{Namespace: v1alpha1.ArgoNamespace, Name: v1alpha1.ArgoSecretName(cluster.Name)}}
-	if cluster.Spec.Connection != nil {
-		keys = append(keys, types.NamespacedName{Namespace: v1alpha1.Namespace, Name: cluster.Spec.Connection.KubeconfigSecretRef.Name})
+// secrets are those that may hold a credential for the cluster, in the order in which they go: Argo CD's, the one the Cluster names,
+// and any other that is marked as its own.
+func secrets(ctx context.Context, s *Scope) ([]types.NamespacedName, error) {
+	keys := []types.NamespacedName{{Namespace: v1alpha1.ArgoNamespace, Name: v1alpha1.ArgoSecretName(s.Cluster.Name)}}
+	if s.Cluster.Spec.Connection != nil {
+		keys = append(keys, types.NamespacedName{Namespace: v1alpha1.Namespace, Name: s.Cluster.Spec.Connection.KubeconfigSecretRef.Name})
 	}
-	return keys
+	marked, err := owned.Secrets(ctx, s.Live, s.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	for _, secret := range marked {
+		key := types.NamespacedName{Namespace: secret.Namespace, Name: secret.Name}
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
 }
 
 // parting is the last word on a cluster that goes on running.

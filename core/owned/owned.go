@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -42,18 +43,34 @@ func Labels(cluster *v1alpha1.Cluster) map[string]string {
 	}
 }
 
-// By reports whether the object carries the label of just this incarnation.
+// By reports whether the object is of just this incarnation. Labels say so first, as they survive a restore from a backup. Where
+// somebody took them off, the owner reference does, and where that is gone too, the finalizer, which nobody but the operator puts
+// on: the object then must be one that the Cluster names.
 func By(obj metav1.Object, cluster *v1alpha1.Cluster) bool {
-	return cluster.Spec.Incarnation != "" && obj.GetLabels()[v1alpha1.LabelIncarnation] == cluster.Spec.Incarnation
+	if label := obj.GetLabels()[v1alpha1.LabelIncarnation]; label != "" {
+		return label == cluster.Spec.Incarnation && obj.GetLabels()[v1alpha1.LabelCluster] == cluster.Name
+	}
+	refs := slices.DeleteFunc(slices.Clone(obj.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return !toCluster(r) })
+	if len(refs) > 0 {
+		return slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == cluster.UID })
+	}
+	return obj.GetLabels()[v1alpha1.LabelCluster] == "" && slices.Contains(obj.GetFinalizers(), v1alpha1.FinalizerDisconnect)
+}
+
+func toCluster(ref metav1.OwnerReference) bool {
+	return ref.Kind == "Cluster" && strings.HasPrefix(ref.APIVersion, v1alpha1.GroupVersion.Group+"/")
 }
 
 // OtherCluster is the name of another Cluster that the object belongs to, by label or owner reference, or "".
 func OtherCluster(obj metav1.Object, cluster *v1alpha1.Cluster) string {
-	if name := obj.GetLabels()[v1alpha1.LabelCluster]; name != "" && !By(obj, cluster) {
+	if By(obj, cluster) {
+		return ""
+	}
+	if name := obj.GetLabels()[v1alpha1.LabelCluster]; name != "" {
 		return name
 	}
 	for _, ref := range obj.GetOwnerReferences() {
-		if ref.Kind == "Cluster" && strings.HasPrefix(ref.APIVersion, v1alpha1.GroupVersion.Group+"/") && ref.UID != cluster.UID {
+		if toCluster(ref) && ref.UID != cluster.UID {
 			return ref.Name
 		}
 	}
@@ -94,6 +111,33 @@ func Refer(obj metav1.Object, cluster *v1alpha1.Cluster) bool {
 		changed = true
 	}
 	return changed
+}
+
+// HandBack takes the whole mark off an object that the Cluster no longer names; it is again whose it was before.
+func HandBack(ctx context.Context, c client.Client, obj client.Object, cluster *v1alpha1.Cluster) error {
+	before := obj.DeepCopyObject().(client.Object)
+	labels := obj.GetLabels()
+	delete(labels, v1alpha1.LabelCluster)
+	delete(labels, v1alpha1.LabelIncarnation)
+	obj.SetLabels(labels)
+	obj.SetOwnerReferences(slices.DeleteFunc(obj.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == cluster.UID }))
+	controllerutil.RemoveFinalizer(obj, v1alpha1.FinalizerDisconnect)
+	err := c.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if err := client.IgnoreNotFound(err); err != nil {
+		return fmt.Errorf("handing %s back: %w", client.ObjectKeyFromObject(obj), err)
+	}
+	return nil
+}
+
+// Secrets are the metadata of the Secrets in namespace infrared that are marked as the Cluster's.
+func Secrets(ctx context.Context, reader client.Reader, cluster *v1alpha1.Cluster) ([]metav1.PartialObjectMetadata, error) {
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	err := reader.List(ctx, &list, client.InNamespace(v1alpha1.Namespace), client.MatchingLabels(Labels(cluster)))
+	if err != nil {
+		return nil, fmt.Errorf("listing the Secrets of Cluster %s: %w", cluster.Name, err)
+	}
+	return list.Items, nil
 }
 
 // Release takes our finalizer off an object, so that a deletion asked for by somebody else can end. An object that has gone or

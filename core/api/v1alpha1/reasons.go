@@ -30,6 +30,7 @@ const (
 	ReasonAlreadyRegistered  = "AlreadyRegistered"
 	ReasonNotBuilt           = "NotBuilt"
 	ReasonAlreadyDeleted     = "AlreadyDeleted"
+	ReasonIncarnationInUse   = "IncarnationInUse"
 )
 
 // The reasons of Registered.
@@ -58,6 +59,7 @@ var Reasons = []Reason{
 	{Name: ReasonAlreadyRegistered},
 	{Name: ReasonNotBuilt},
 	{Name: ReasonAlreadyDeleted},
+	{Name: ReasonIncarnationInUse},
 	{Name: ReasonNotConnected},
 	{Name: ReasonArgoSecretTaken},
 	{Name: ReasonArgoNotInstalled},

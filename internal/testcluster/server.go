@@ -53,8 +53,8 @@ type Server struct {
 
 // Request is one request as it came in.
 type Request struct {
-	// Path and Query are as they were asked for.
-	Path, Query string
+	// Method, Path and Query are as they were asked for.
+	Method, Path, Query string
 	// SNI is the server name that the client asked for in TLS; empty for an address.
 	SNI string
 	// Authorization is the header of that name.
@@ -190,7 +190,7 @@ func (s *Server) RequestCount() int {
 // record keeps a request and returns the behaviour that answers it.
 func (s *Server) record(r *http.Request) Behaviour {
 	request := Request{
-		Path: r.URL.Path, Query: r.URL.RawQuery, SNI: r.TLS.ServerName, Authorization: r.Header.Get("Authorization"),
+		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, SNI: r.TLS.ServerName, Authorization: r.Header.Get("Authorization"),
 		Accept: r.Header.Get("Accept"), UserAgent: r.Header.Get("User-Agent"),
 	}
 	if len(r.TLS.PeerCertificates) > 0 {

@@ -20,6 +20,8 @@ const (
 	lookPage = 10
 	// countPage and countPages bound counting where the server does not count: 20 pages of 500.
 	countPage, countPages = 500, 20
+	// mostInPage is more nodes than fit into an answer that is read; empty ones would cost time.
+	mostInPage = 20_000
 	// mostNodes is more nodes than any cluster has.
 	mostNodes = 1_000_000
 	// longestContinue bounds the token that we send back, in bytes.
@@ -224,7 +226,9 @@ func (l *nodeList) decodeItems(decoder *json.Decoder) error {
 		if err := decoder.Decode(&n); err != nil {
 			return err
 		}
-		l.count++
+		if l.count++; l.count > mostInPage {
+			return errTooMuch
+		}
 		if len(l.first) < lookPage {
 			l.first = append(l.first, n)
 		}

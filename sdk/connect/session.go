@@ -138,8 +138,8 @@ func (s *session) get(ctx context.Context, r request) (int, error) {
 	switch {
 	case err == nil:
 		return http.StatusOK, nil
-	case body.over:
-		return 0, s.fail(NotKubernetes, "sends more than %d KiB when asked for %s", r.limit>>10, r.path)
+	case errors.Is(err, errTooMuch):
+		return 0, s.fail(NotKubernetes, "sends too much when asked for %s", r.path)
 	case body.err != nil && !errors.Is(body.err, io.EOF):
 		return 0, s.transportError(ctx, body.err)
 	default:
@@ -152,16 +152,14 @@ func (s *session) get(ctx context.Context, r request) (int, error) {
 type bounded struct {
 	from io.Reader
 	left int64
-	over bool
 	err  error
 }
 
-var errOver = errors.New("more than is read")
+var errTooMuch = errors.New("more than is read")
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		b.over = true
-		return 0, errOver
+		return 0, errTooMuch
 	}
 	if int64(len(p)) > b.left {
 		p = p[:b.left]

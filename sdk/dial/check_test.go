@@ -156,4 +156,3 @@ func TestControlRefusesWhatIsNoTCPAddress(t *testing.T) {
 		}
 	}
 }
-

@@ -24,8 +24,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"darkshift.io/infrared/core/operator"
 	"darkshift.io/infrared/internal/devstack"
@@ -46,11 +44,13 @@ type Env struct {
 	Client client.Client
 	// Root is the repository.
 	Root string
+
+	auditLog string
 }
 
 // Main runs a package's tests with an Env in *env, and returns the exit code.
 func Main(m *testing.M, env **Env) int {
-	log.SetLogger(zap.New(zap.WriteTo(os.Stderr), zap.Level(quiet)))
+	Quiet()
 	dir, err := os.MkdirTemp("", "infrared-test-")
 	if err != nil {
 		return fail(err)
@@ -72,20 +72,40 @@ func fail(err error) int {
 	return 1
 }
 
+// New brings a management cluster up for one test, or one benchmark, and takes it down at its end.
+func New(t testing.TB) *Env {
+	t.Helper()
+	// Without a clean-up of its own: the path would hold the test's name, and the path of a socket in it must be short.
+	dir, err := os.MkdirTemp("", "infrared-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	e, err := Start(ctx, dir)
+	if err != nil {
+		t.Fatalf("the test environment: %v", err)
+	}
+	t.Cleanup(e.ControlPlane.Stop)
+	return e
+}
+
 // Start brings a management cluster up in dir, which should be empty.
 func Start(ctx context.Context, dir string) (*Env, error) {
 	root, err := devstack.RepoRoot()
 	if err != nil {
 		return nil, err
 	}
+	audit := filepath.Join(dir, "audit.log")
 	cp, err := devstack.StartControlPlane(ctx, devstack.Options{
-		Dir: dir, Name: "management", UnsafeNoFsync: true, AuditLog: filepath.Join(dir, "audit.log"),
+		Dir: dir, Name: "management", UnsafeNoFsync: true, AuditLog: audit,
 		Components: []string{devstack.ControllerManager},
 	})
 	if err != nil {
 		return nil, err
 	}
-	e := &Env{ControlPlane: cp, Root: root}
+	e := &Env{ControlPlane: cp, Root: root, auditLog: audit}
 	if err := e.install(ctx); err != nil {
 		cp.Stop()
 		return nil, err

@@ -17,12 +17,18 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"darkshift.io/infrared/core/operator"
 )
 
 // quiet lets through what a test's reader must see.
 const quiet = zapcore.ErrorLevel
+
+// Quiet makes controllers in this process log errors only, to standard error. Main does it; a package with a TestMain of its own
+// calls it once.
+func Quiet() { log.SetLogger(zap.New(zap.WriteTo(os.Stderr), zap.Level(quiet))) }
 
 // Loopback is where the clusters of tests are.
 var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}

@@ -30,10 +30,10 @@ import (
 	"darkshift.io/infrared/sdk/kubeconfig"
 )
 
-// resync is how often a cluster that is well is looked at.
+// resync is how often a cluster that is well is looked at, where LookEvery says nothing else.
 const resync = 5 * time.Minute
 
-// Reconciler reconciles Clusters. All fields but Allow are required.
+// Reconciler reconciles Clusters. All fields but Allow and LookEvery are required.
 type Reconciler struct {
 	// Client reads Clusters, claims and the metadata of Secrets from the cache, and writes.
 	Client client.Client
@@ -51,6 +51,8 @@ type Reconciler struct {
 	Allow []netip.Prefix
 	// ManagementName is the name of the Cluster of type management, which the reconciler makes and keeps.
 	ManagementName string
+	// LookEvery is how often a cluster that is well is looked at, give or take a fifth; zero is five minutes.
+	LookEvery time.Duration
 
 	argo   *argo.Secrets
 	claims *claim.Store

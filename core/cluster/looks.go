@@ -54,6 +54,7 @@ func (f finding) soft() bool {
 type looks struct {
 	group *inflight.Group[lookKey, finding]
 	now   func() time.Time
+	every time.Duration // between looks at a cluster that is well
 
 	mu      sync.Mutex
 	pending map[lookKey]*schedule
@@ -75,8 +76,8 @@ type view struct {
 	next time.Duration
 }
 
-func newLooks(group *inflight.Group[lookKey, finding], now func() time.Time) *looks {
-	return &looks{group: group, now: now, pending: map[lookKey]*schedule{}}
+func newLooks(group *inflight.Group[lookKey, finding], now func() time.Time, every time.Duration) *looks {
+	return &looks{group: group, now: now, every: every, pending: map[lookKey]*schedule{}}
 }
 
 // see returns the newest answer about what fingerprint names, or nil while there is none yet. It starts a look where one is due;
@@ -95,7 +96,7 @@ func (l *looks) see(key lookKey, fingerprint string, ask func(context.Context) f
 		plan = &schedule{}
 		l.pending[key] = plan
 	}
-	plan.heed(answer)
+	plan.heed(answer, l.every)
 	wait := plan.next.Sub(l.now())
 	if wait <= 0 {
 		l.group.Start(key, fingerprint, ask)
@@ -104,14 +105,14 @@ func (l *looks) see(key lookKey, fingerprint string, ask func(context.Context) f
 	return &view{finding: answer.Value, failures: plan.failures, next: wait}
 }
 
-// heed counts an answer once.
-func (s *schedule) heed(answer *inflight.Answer[finding]) {
+// heed counts an answer once. A cluster that is well is looked at again after every.
+func (s *schedule) heed(answer *inflight.Answer[finding], every time.Duration) {
 	if s.answered.Equal(answer.At) {
 		return
 	}
 	s.answered = answer.At
 	if answer.Value.err == nil {
-		s.failures, s.next = 0, answer.At.Add(jitter(resync))
+		s.failures, s.next = 0, answer.At.Add(jitter(every))
 		return
 	}
 	wait := min(firstRetry<<min(s.failures, 10), resync)

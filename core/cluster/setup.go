@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		case <-ctx.Done():
 		}
 	})
-	r.looks = newLooks(group, r.Clock.Now)
+	r.looks = newLooks(group, r.Clock.Now, cmp.Or(r.LookEvery, resync))
 	wake <- event.TypedGenericEvent[string]{Object: r.ManagementName}
 
 	err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.Cluster{}, kubeconfigSecretIndex, func(obj client.Object) []string {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -34,6 +35,8 @@ type Options struct {
 	LeaderElect bool
 	// MetricsAddress and ProbeAddress are host:port, or "0" for none.
 	MetricsAddress, ProbeAddress string
+	// LookEvery is how often a cluster that is well is looked at, give or take a fifth; zero is five minutes.
+	LookEvery time.Duration
 	// Clock tells the time; nil is the real one.
 	Clock clock.PassiveClock
 	// Connect reaches a cluster; nil is connect.Connect.
@@ -76,6 +79,7 @@ func Run(ctx context.Context, conf *rest.Config, opts Options) error {
 		Connect:        opts.Connect,
 		Allow:          opts.Allow,
 		ManagementName: opts.ManagementName,
+		LookEvery:      opts.LookEvery,
 	}
 	if err := r.SetupWithManager(ctx, mgr); err != nil {
 		return err

@@ -5,7 +5,9 @@ package devstack
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"darkshift.io/infrared/internal/devstack/pki"
 	"darkshift.io/infrared/internal/devstack/proc"
@@ -34,9 +36,19 @@ func (cp *ControlPlane) spec(component string) proc.Spec {
 		Path: cp.opts.Binary,
 		Args: append([]string{component}, args[component]()...),
 		Dir:  cp.opts.Dir,
-		Env:  cp.opts.Env,
+		Env:  slices.Concat(garbageEnv(), cp.opts.Env),
 		Log:  cp.LogFile(component),
 	}
+}
+
+// garbageEnv makes the components collect garbage half as often, unless the
+// caller's environment says how often. Starting an API server takes a seventh
+// less processor time that way, for 70 MB.
+func garbageEnv() []string {
+	if os.Getenv("GOGC") != "" {
+		return nil
+	}
+	return []string{"GOGC=200"}
 }
 
 // LogFile is where a component's output goes. What an earlier start of it

@@ -30,7 +30,7 @@ func CheckOurs(dir, mark string, early ...string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("the data folder can't be used: %w: name another with --data", err)
+		return wayOut(fmt.Errorf("the data folder can't be used: %w", err))
 	}
 	foreign := ""
 	for _, e := range entries {
@@ -50,7 +50,7 @@ func CheckOurs(dir, mark string, early ...string) error {
 // Make makes a private folder and its parents.
 func Make(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("the data folder can't be made: %w: name one that you may write to with --data", err)
+		return wayOut(fmt.Errorf("the data folder can't be made: %w", err))
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func lock(path string, how int) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
-			return nil, fmt.Errorf("opening the lock of the data folder: %w", err)
+			return nil, wayOut(fmt.Errorf("opening the lock of the data folder: %w", err))
 		}
 		if err := flock(f, how); err != nil {
 			_ = f.Close()
@@ -113,10 +113,21 @@ func current(f *os.File, path string) bool {
 // WriteFile replaces a private file as a whole.
 func WriteFile(path string, data []byte) error {
 	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return wayOut(fmt.Errorf("writing %s: %w", path, err))
 	}
 	if err := os.Rename(path+".new", path); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
+}
+
+// wayOut says what helps where the folder itself is the trouble.
+func wayOut(err error) error {
+	switch {
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%w: name a folder that you may write to with --data", err)
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%w: make room on the disk", err)
+	}
+	return err
 }

@@ -27,10 +27,10 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(parentEnv); dir != "" {
 		p, err := proc.NewLauncher().Start(sleeper(dir))
 		if err != nil {
-			fmt.Println(err)
+			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		fmt.Println(p.Pid())
+		fmt.Fprintln(os.Stdout, p.Pid())
 		select {}
 	}
 	os.Exit(m.Run())

@@ -70,10 +70,8 @@ func (s *Stack) supervisor() (pid int, running bool, err error) {
 	if err != nil {
 		return 0, false, fmt.Errorf("reading the supervisor's pid: %w", err)
 	}
-	pid, err = strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil {
-		return 0, true, nil // it has the lock and is about to write its pid
-	}
+	// 0 when there is no number: it has the lock and is about to write its pid.
+	pid, _ = strconv.Atoi(strings.TrimSpace(string(data)))
 	return pid, true, nil
 }
 

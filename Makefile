@@ -1,0 +1,62 @@
+# Infrared. `make` alone lists what there is to do.
+
+SHELL       := /usr/bin/env bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS   += --no-print-directory
+
+BIN       := .dev/bin
+PARALLEL  ?= 2
+# More flags for go test, such as TESTFLAGS='-v -run TestRegister'.
+TESTFLAGS ?=
+FUZZTIME  ?= 60s
+BENCHTIME ?= 1x
+
+include hack/stack.mk
+
+.PHONY: help demo test bench fuzz lint generate verify build clean
+
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: stack build ## Register a cluster and let it go again, on a local stack of real parts
+	@hack/demo
+
+test: stack build ## Run all tests, against real API servers where they need one
+	@go test -race -vet=off -p $(PARALLEL) -timeout 30m $(TESTFLAGS) ./...
+	@go -C hack/controlplane test -vet=off $(TESTFLAGS) ./...
+
+# Once is enough for a ratio: each benchmark does its work many times by itself.
+bench: stack build ## Run the benchmarks, which print ratios
+	@files=$$(git grep -l --untracked '^func Benchmark' -- '*_test.go'); \
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m -p 1 $$(dirname $$files | sort -u | sed 's|^|./|')
+
+fuzz: ## Fuzz each target for FUZZTIME
+	@git grep --untracked -o '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | sed 's|:func | |' | while read -r file target; do \
+	  echo "$$target in $$(dirname $$file), $(FUZZTIME)"; \
+	  go test -vet=off -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -parallel $(PARALLEL) "./$$(dirname $$file)"; \
+	done
+
+lint: $(BIN)/golangci-lint ## Judge the code by .golangci.yml
+	@$(BIN)/golangci-lint run --concurrency $(PARALLEL) ./...
+
+generate: $(BIN)/controller-gen ## Write what is made from the API types: deep copies and CRDs
+	@rm -f deploy/crds/infrared.darkshift.io_*.yaml
+	@$(BIN)/controller-gen object:headerFile=hack/tools/header.go.txt crd paths=./core/api/... output:crd:dir=deploy/crds
+
+verify: $(BIN)/controller-gen ## Fail on stale generated files, formatting, vet, licence headers, untidy modules
+	@hack/verify
+
+build: ## Compile our programs into .dev/bin
+	@mkdir -p $(BIN)
+	@go build -p $(PARALLEL) -o $(BIN)/ ./cmd/...
+
+clean: ## Stop the local stack and remove .dev, compiled programs included
+	@if [ -x $(IR) ]; then $(IR) dev down; fi
+	@rm -rf .dev
+
+# A tool is compiled again when its pinned version changes. The module of each has one tool in it.
+$(BIN)/%: hack/tools/%/go.mod hack/tools/%/go.sum
+	@echo "compiling $*"
+	@mkdir -p $(BIN)
+	@go build -C hack/tools/$* -p $(PARALLEL) -o $(CURDIR)/$@ $$(sed -n 's/^tool //p' $<)

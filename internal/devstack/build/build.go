@@ -56,6 +56,9 @@ func (b Builder) Build(ctx context.Context, p Program) error {
 		return link(bin, p)
 	}
 	if err := b.compile(ctx, p, tools, dir, binary, version, flags); err != nil {
+		if ctx.Err() != nil {
+			return errors.New("interrupted: what is compiled is kept, the next make stack goes on from there")
+		}
 		return err
 	}
 	if err := os.WriteFile(binary+".stamp", []byte(stamp+"\n"), 0o644); err != nil {

@@ -79,8 +79,11 @@ func (s *Stack) supervisor() (pid int, running bool, err error) {
 func (s *Stack) supervisorDied() error {
 	log := s.supervisorLog()
 	cause := proc.LastError(log)
-	if cause == "" {
+	switch {
+	case cause == "":
 		cause = "it printed nothing"
+	case strings.HasSuffix(cause, stoppedAll):
+		return errors.New("the stack was taken down while it was starting")
 	}
 	return fmt.Errorf("the supervisor ended: %s (log: %s)", cause, log)
 }

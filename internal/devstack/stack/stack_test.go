@@ -22,8 +22,9 @@ import (
 func TestLife(t *testing.T) {
 	b := newBench(t)
 	b.buildOperator()
-	b.mustUp("edge")
+	b.mustUp()
 
+	t.Run("AddCluster", b.testAddCluster)
 	t.Run("Up", b.testUp)
 	t.Run("SecondUpIsNoOp", b.testSecondUp)
 	t.Run("DeadComponentIsNamed", b.testDeath)
@@ -33,6 +34,19 @@ func TestLife(t *testing.T) {
 	t.Run("Resume", b.testResume)
 	t.Run("BrokenManifest", b.testBrokenManifest)
 	t.Run("Purge", b.testPurge)
+}
+
+func (b *bench) testAddCluster(t *testing.T) {
+	b.t = t
+	before := b.row(stack.Management, devstack.APIServer)
+	out := b.mustUp("edge")
+	if strings.Contains(out, " s  management ") {
+		t.Errorf("Up tells news of what ran all along:\n%s", out)
+	}
+	after := b.row(stack.Management, devstack.APIServer)
+	if before.Pid != after.Pid {
+		t.Error("adding a cluster started the management control plane again")
+	}
 }
 
 func (b *bench) testUp(t *testing.T) {

@@ -26,6 +26,8 @@ const (
 	tick = 200 * time.Millisecond
 	// startLimit is how long one start of all that is wanted may take.
 	startLimit = 4 * time.Minute
+	// stoppedAll ends the log of a supervisor that was asked to stop.
+	stoppedAll = "has stopped everything"
 	// lockPatience covers a command that looks whether the lock is held.
 	lockPatience = 2 * time.Second
 )
@@ -69,7 +71,7 @@ func (s *Stack) Supervise(ctx context.Context, out io.Writer) error {
 	sup.log.Printf("supervisor %d runs the stack in %s", os.Getpid(), s.Data)
 	err = sup.run(ctx)
 	sup.stopAll()
-	sup.log.Printf("supervisor %d has stopped everything", os.Getpid())
+	sup.log.Printf("supervisor %d %s", os.Getpid(), stoppedAll)
 	if rmErr := os.Remove(s.stateFile()); err == nil && !errors.Is(rmErr, os.ErrNotExist) {
 		err = rmErr
 	}

@@ -57,8 +57,9 @@ func (s *Stack) Up(ctx context.Context, o UpOptions) error {
 	if err != nil {
 		return err
 	}
+	told := teller{out: o.Out, start: time.Now(), said: map[string]bool{}}
 	if running {
-		done, err := s.nothingToDo(wanted, next)
+		done, err := s.nothingToDo(wanted, next, told)
 		if err != nil {
 			return err
 		}
@@ -79,7 +80,7 @@ func (s *Stack) Up(ctx context.Context, o UpOptions) error {
 	}
 	// The rest only looks on. Once the supervisor is at work another command may
 	// come, most of all a Down by somebody who is tired of waiting.
-	return s.follow(ctx, o.Out, pid, next, ended, unlock)
+	return s.follow(ctx, pid, next, ended, told, unlock)
 }
 
 // merge adds what Up asks for to what was wanted before.
@@ -94,8 +95,9 @@ func merge(was Wanted, o UpOptions) Wanted {
 	}
 }
 
-// nothingToDo says whether a running stack is all that is asked for.
-func (s *Stack) nothingToDo(was, next Wanted) (bool, error) {
+// nothingToDo says whether a running stack is all that is asked for. What is
+// ready in it is no news to tell.
+func (s *Stack) nothingToDo(was, next Wanted, told teller) (bool, error) {
 	st, err := s.readState()
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil // it has only just been started
@@ -103,6 +105,7 @@ func (s *Stack) nothingToDo(was, next Wanted) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	told.know(st)
 	inputs, err := s.inputs()
 	if err != nil {
 		return false, err
@@ -127,12 +130,10 @@ func (s *Stack) lockCommand(out io.Writer) (unlock func(), err error) {
 
 // follow prints what the supervisor does until it has done all it can. It
 // calls atWork when the supervisor has taken up the wish.
-func (s *Stack) follow(ctx context.Context, out io.Writer, pid int, w Wanted, ended <-chan struct{}, atWork func()) error {
-	start := time.Now()
-	fmt.Fprintf(out, "starting %s\n", strings.Join(append([]string{Management}, w.Clusters...), ", "))
+func (s *Stack) follow(ctx context.Context, pid int, w Wanted, ended <-chan struct{}, told teller, atWork func()) error {
+	fmt.Fprintf(told.out, "starting what doesn't run of %s\n", strings.Join(append([]string{Management}, w.Clusters...), ", "))
 	ticker := time.NewTicker(tick / 2)
 	defer ticker.Stop()
-	told := teller{out: out, start: start, said: map[string]bool{}}
 	for {
 		st, err := s.readState()
 		switch {
@@ -142,7 +143,7 @@ func (s *Stack) follow(ctx context.Context, out io.Writer, pid int, w Wanted, en
 			atWork()
 			told.tell(st)
 			if st.Settled {
-				return s.conclude(out, st, w, time.Since(start))
+				return s.conclude(told.out, st, w, time.Since(told.start))
 			}
 		}
 		select {
@@ -218,12 +219,25 @@ type teller struct {
 
 func (t teller) tell(st State) {
 	for _, c := range st.Components {
-		key := fmt.Sprintf("%s/%s %s", c.Cluster, c.Name, c.Phase)
 		news := c.Phase == Ready || c.Phase.bad() && st.Settled
-		if !news || t.said[key] {
+		if !news || t.said[c.key()] {
 			continue
 		}
-		t.said[key] = true
+		t.said[c.key()] = true
 		fmt.Fprintf(t.out, "%6.1f s  %-12s %-24s %s\n", time.Since(t.start).Seconds(), c.Cluster, c.Name, c.Phase)
 	}
+}
+
+// know takes what is ready as told already.
+func (t teller) know(st State) {
+	for _, c := range st.Components {
+		if c.Phase == Ready {
+			t.said[c.key()] = true
+		}
+	}
+}
+
+// key tells one life of a component in one phase from all others.
+func (c Component) key() string {
+	return fmt.Sprintf("%s/%s %s %d", c.Cluster, c.Name, c.Phase, c.Pid)
 }

@@ -131,11 +131,13 @@ func status(w http.ResponseWriter, code int, reason string) {
 // fault answers wrongly where the behaviour asks for it, and says whether it did.
 func (s *Server) fault(w http.ResponseWriter, r *http.Request, b Behaviour) bool {
 	if b.Delay > 0 && !s.wait(r, b.Delay) {
-		return true
+		panic(http.ErrAbortHandler)
 	}
 	switch {
 	case b.Hang:
 		s.wait(r, 0)
+		// Returning would be an answer, an empty one.
+		panic(http.ErrAbortHandler)
 	case b.Redirect != "":
 		http.Redirect(w, r, b.Redirect, http.StatusFound)
 	case b.Cut:

@@ -10,7 +10,6 @@
 package testcluster
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -139,10 +138,6 @@ func (s *Server) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 func (s *Server) Close() {
 	s.close.Do(func() {
 		close(s.closing)
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		// Shutdown with a finished context closes the listener; Close then cuts the connections.
-		_ = s.server.Shutdown(ctx)
 		_ = s.server.Close()
 	})
 }

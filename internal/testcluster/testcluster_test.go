@@ -256,7 +256,10 @@ func TestClose(t *testing.T) {
 	s.Change(func(b *testcluster.Behaviour) { b.Hang = true })
 	done := make(chan error, 1)
 	go func() {
-		_, err := client(s).Get(s.URL() + "/version")
+		answer, err := client(s).Get(s.URL() + "/version")
+		if err == nil {
+			_ = answer.Body.Close()
+		}
 		done <- err
 	}()
 	eventually(t, func() bool { return s.RequestCount() == 1 })

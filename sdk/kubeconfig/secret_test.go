@@ -71,7 +71,8 @@ func TestSecretSaysThatItIsThere(t *testing.T) {
 	if got := fmt.Sprint(kubeconfig.Secret{}); got != "" {
 		t.Errorf("the empty secret prints %q, want nothing", got)
 	}
-	if err := json.Unmarshal([]byte(`"[redacted]"`), &secret); err == nil {
+	var again struct{ Token kubeconfig.Secret }
+	if err := json.Unmarshal([]byte(`{"token":"[redacted]"}`), &again); err == nil {
 		t.Error("a redacted copy was read back as a secret")
 	}
 }

@@ -29,7 +29,32 @@ func checkText(data []byte) ([]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, refuse("", ReasonNotKubeconfig, "the file is empty; give the text of a kubeconfig")
 	}
+	if entries(data) > maxEntries {
+		return nil, refuse("", ReasonTooLarge,
+			"too large: it has more than %d lines and entries; leave one context, with kubectl config view --raw --minify", maxEntries)
+	}
 	return data, nil
+}
+
+// maxEntries bounds what parsing costs: a tree takes a hundred times the memory of the two bytes that make a node of it. A
+// kubeconfig with a hundred clusters has about 5000.
+const maxEntries = 20_000
+
+// entries counts what begins a node in YAML or JSON, or close to it.
+func entries(text []byte) int {
+	n := 0
+	for i, c := range text {
+		switch c {
+		case '\n', '\r', ',', '[', '{':
+			n++
+		case ' ', '\t':
+			// The dashes and question marks of "- - a" and "? ? a", not those inside a name.
+			if i > 0 && (text[i-1] == '-' || text[i-1] == '?' || text[i-1] == ':') {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // isBase64Kubeconfig says whether text, which is a single word to YAML, is a whole kubeconfig in base64.

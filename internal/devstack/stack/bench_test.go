@@ -199,6 +199,7 @@ func (b *bench) kubectl(cluster string, args ...string) string {
 		kubeconfig = filepath.Join(b.Data, "kubeconfig")
 	}
 	cmd := exec.CommandContext(b.t.Context(), os.Getenv(devstack.BinaryEnv), append([]string{"kubectl", "--kubeconfig=" + kubeconfig}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECACHEDIR="+filepath.Join(b.Data, "kubectl-cache"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		b.t.Fatalf("kubectl on %s %v: %v\n%s", cluster, args, err, out)

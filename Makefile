@@ -10,7 +10,6 @@ PARALLEL  ?= 2
 # More flags for go test, such as TESTFLAGS='-v -run TestRegister'.
 TESTFLAGS ?=
 FUZZTIME  ?= 60s
-BENCHTIME ?= 1x
 
 include hack/stack.mk
 
@@ -26,10 +25,10 @@ test: stack build ## Run all tests, against real API servers where they need one
 	@go test -race -vet=off -p $(PARALLEL) -timeout 30m $(TESTFLAGS) ./...
 	@go -C hack/controlplane test -vet=off $(TESTFLAGS) ./...
 
-# Once is enough for a ratio: each benchmark does its work many times by itself.
+# One at a time, so that none slows another down.
 bench: stack build ## Run the benchmarks, which print ratios
 	@files=$$(git grep -l --untracked '^func Benchmark' -- '*_test.go'); \
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m -p 1 $$(dirname $$files | sort -u | sed 's|^|./|')
+	go test -run '^$$' -bench . -timeout 60m -p 1 $$(dirname $$files | sort -u | sed 's|^|./|')
 
 fuzz: ## Fuzz each target for FUZZTIME
 	@git grep --untracked -o '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | sed 's|:func | |' | while read -r file target; do \

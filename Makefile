@@ -28,7 +28,7 @@ test: stack build ## Run all tests, against real API servers where they need one
 # One at a time, so that none slows another down.
 bench: stack build ## Run the benchmarks, which print ratios
 	@files=$$(git grep -l --untracked '^func Benchmark' -- '*_test.go'); \
-	go test -run '^$$' -bench . -timeout 60m -p 1 $$(dirname $$files | sort -u | sed 's|^|./|')
+	go test -vet=off -run '^$$' -bench . -timeout 60m -p 1 $$(dirname $$files | sort -u | sed 's|^|./|')
 
 fuzz: ## Fuzz each target for FUZZTIME
 	@git grep --untracked -o '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | sed 's|:func | |' | while read -r file target; do \

@@ -148,8 +148,7 @@ func (s *Server) fault(w http.ResponseWriter, r *http.Request, b Behaviour) bool
 		s.drip(w, r, b.Drip)
 	case b.GzipBomb && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip"):
 		w.Header().Set("Content-Encoding", "gzip")
-		out := gzip.NewWriter(w)
-		s.pour(out, r, `{"gitVersion":"`, strings.Repeat("v", 32<<10))
+		s.pour(flushing{gzip.NewWriter(w)}, r, `{"gitVersion":"`, strings.Repeat("v", 1<<20))
 	case b.Huge, b.GzipBomb:
 		s.pour(w, r, `{"gitVersion":"`, strings.Repeat("v", 32<<10))
 	case b.HugeList:
@@ -193,6 +192,17 @@ func (s *Server) pour(w io.Writer, r *http.Request, first, more string) {
 			_, err = io.WriteString(w, more)
 		}
 	}
+}
+
+// flushing sends each write on at once: so much fits into a compressor that nothing would come out for seconds.
+type flushing struct{ *gzip.Writer }
+
+func (f flushing) Write(p []byte) (int, error) {
+	n, err := f.Writer.Write(p)
+	if err != nil {
+		return n, err
+	}
+	return n, f.Flush()
 }
 
 // drip sends an answer without an end, byte by byte.

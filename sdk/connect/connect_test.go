@@ -99,7 +99,7 @@ func TestConnect(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			quickly(t, 8*time.Second)
+			quickly(t, 15*time.Second)
 			s := testcluster.Start(t, behaving(func(b *behaviour) { b.UID = uid; tc.set(b) }))
 			got, err := connect.Connect(t.Context(), target(t, s))
 			if err != nil {

@@ -84,7 +84,7 @@ func TestConnectFails(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			quickly(t, 10*time.Second)
+			quickly(t, 25*time.Second)
 			s := testcluster.Start(t, behaving(tc.set))
 			to := target(t, s)
 			if tc.kind == connect.Unauthorized {
@@ -119,7 +119,7 @@ func TestLyingCounts(t *testing.T) {
 		"long token":   `{"kind":"NodeList","metadata":{"continue":"` + strings.Repeat("x", 10<<10) + `"},"items":[{}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			quickly(t, 8*time.Second)
+			quickly(t, 15*time.Second)
 			s := testcluster.Start(t, behaving(func(b *testcluster.Behaviour) { b.Only, b.Body = []string{"/nodes"}, body }))
 			got, err := connect.Connect(t.Context(), target(t, s))
 			if err != nil {
@@ -155,7 +155,7 @@ func TestNotTLS(t *testing.T) {
 		"HTTP":   {"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request", connect.NotKubernetes, `does not speak TLS`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			quickly(t, 8*time.Second)
+			quickly(t, 15*time.Second)
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)

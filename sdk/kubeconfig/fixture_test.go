@@ -9,8 +9,10 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,18 +30,28 @@ type fixture struct {
 	Bundle string
 }
 
+// newFixture is the one fixture of all tests: making keys takes long under the race detector.
 func newFixture(t testing.TB) fixture {
 	t.Helper()
-	ca, err := testcluster.NewCA()
+	f, err := sharedFixture()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f
+}
+
+var sharedFixture = sync.OnceValues(makeFixture)
+
+func makeFixture() (fixture, error) {
+	ca, err := testcluster.NewCA()
+	if err != nil {
+		return fixture{}, err
+	}
+	var failed error
 	now := time.Now()
 	issue := func(from, until time.Time) (string, string) {
 		cert, key, err := ca.ClientCertificate("case-admin", from, until)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failed = errors.Join(failed, err)
 		return string(cert), string(key)
 	}
 	var f fixture
@@ -59,29 +71,29 @@ func newFixture(t testing.TB) fixture {
 	})))
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
-		t.Fatal(err)
+		return fixture{}, err
 	}
 	f.RSAKey = b64(string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(rsaKey)})))
-	f.Bundle = b64(bundle(t, 200))
-	return f
+	bundle, err := makeBundle(200)
+	f.Bundle = b64(bundle)
+	return f, errors.Join(failed, err)
 }
 
-// bundle is n different certificates, padded to about the size of RSA ones.
-func bundle(t testing.TB, n int) string {
-	t.Helper()
+// makeBundle is n different certificates, padded to about the size of RSA ones.
+func makeBundle(n int) (string, error) {
 	ca, err := testcluster.NewCA()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	var all strings.Builder
 	for i := range n {
 		cert, _, err := ca.ClientCertificate(fmt.Sprintf("ca-%d-%s", i, strings.Repeat("x", 50)), time.Now(), time.Now().AddDate(1, 0, 0))
 		if err != nil {
-			t.Fatal(err)
+			return "", err
 		}
 		fmt.Fprintf(&all, "# certificate %d%s\n%s", i, strings.Repeat(" of a bundle", 30), cert)
 	}
-	return all.String()
+	return all.String(), nil
 }
 
 func b64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }

@@ -84,20 +84,22 @@ func checkCertificates(field string, reason Reason, data []byte) error {
 	if bytes.Contains(data, []byte("PRIVATE KEY")) {
 		return refuse(field, reason, "holds a private key; leave only the certificates, and replace that key, since it was given away")
 	}
-	readable := false
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "CERTIFICATE" {
+	for rest := data; ; {
+		_, after, found := bytes.Cut(rest, []byte("-----BEGIN "))
+		if !found {
+			break
+		}
+		if !bytes.HasPrefix(after, []byte("CERTIFICATE-----")) {
 			return refuse(field, reason, "holds something else than certificates; leave only blocks that begin with BEGIN CERTIFICATE")
 		}
-		if !readable {
-			_, err := x509.ParseCertificate(block.Bytes)
-			readable = err == nil
+		rest = after
+	}
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if _, err := x509.ParseCertificate(block.Bytes); err == nil {
+			return nil
 		}
 	}
-	if !readable {
-		return refuse(field, reason, "holds no certificate that can be read; it must be base64 of PEM with BEGIN CERTIFICATE")
-	}
-	return nil
+	return refuse(field, reason, "holds no certificate that can be read; it must be base64 of PEM with BEGIN CERTIFICATE")
 }
 
 var tlsName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?$`)

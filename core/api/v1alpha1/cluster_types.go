@@ -77,6 +77,7 @@ type ClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.incarnation) || (has(self.incarnation) && self.incarnation == oldSelf.incarnation)",message="spec.incarnation can't be changed or taken out once it is set"
 // +kubebuilder:validation:XValidation:rule="!has(self.provision) || has(self.template)",message="spec.provision says how to build spec.template, which is missing"
 // +kubebuilder:validation:XValidation:rule="!has(self.server) || has(self.connection) || has(self.template)",message="spec.server is for a Cluster with spec.connection or spec.template: with inCluster, Argo CD uses its built-in destination"
+// +kubebuilder:validation:XValidation:rule="!has(self.server) || (isURL(self.server) && url(self.server).getScheme() == 'https' && url(self.server).getHostname().size() > 0 && !self.server.contains('@') && !self.server.contains('?') && !self.server.contains('#'))",fieldPath=".server",message="spec.server must be an address such as https://api.example.com:6443, without a user, a query or a fragment"
 // +kubebuilder:validation:XValidation:rule="!has(self.template) || !has(self.provider) || self.template.module.startsWith(self.provider + '/')",messageExpression="'spec.provider is ' + self.provider + ', but spec.template.module is ' + self.template.module + ': leave provider out, or name a template of ' + self.provider"
 type ClusterSpec struct {
 	// type is workload, or management for the one Cluster that infrared-operator makes itself. It can't be changed.
@@ -112,11 +113,12 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
 	Region string `json:"region,omitempty"`
 
+	// Rules about what may hold a password by mistake stand at the struct: the API server quotes the value that a field's own rule refuses.
+
 	// server is the address at which Argo CD reaches the API server, where that differs from the kubeconfig's, such as
 	// https://10.0.0.5:6443.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() == 'https' && url(self).getHostname() != '' && !self.contains('@') && !self.contains('?') && !self.contains('#')",message="spec.server must be an address such as https://api.example.com:6443, without a user, a query or a fragment"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^https://kubernetes[.]default([.]svc([.]cluster[.]local)?)?(:443)?/?$')",message="spec.server is Argo CD's own destination for the management cluster: use spec.inCluster: true"
 	Server string `json:"server,omitempty"`
 
@@ -183,6 +185,7 @@ type Template struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.variables) || self.variables.all(k, k.matches('^[A-Za-z_][A-Za-z0-9_-]*$'))",message="spec.provision.variables: a name begins with a letter or _, and holds letters, digits, _ and - only"
 // +kubebuilder:validation:XValidation:rule="!has(self.variables) || !self.variables.exists(k, k.matches('(^|_)(password|passwd|private_key|secret_key|secret_access_key|access_token|auth_token|api_token|api_key|client_secret)$'))",messageExpression="'spec.provision.variables: ' + self.variables.filter(k, k.matches('(^|_)(password|passwd|private_key|secret_key|secret_access_key|access_token|auth_token|api_token|api_key|client_secret)$'))[0] + ' would put a secret in clear into this object: use a cloud account, or the Secret cluster-<name>-credentials'"
 // +kubebuilder:validation:XValidation:rule="!has(self.variables) || self.variables.all(k, !self.variables[k].contains('PRIVATE KEY-----') && !self.variables[k].matches('(AKIA|ASIA)[0-9A-Z]{16}'))",message="spec.provision.variables: a value holds a key in clear: use a cloud account, or the Secret cluster-<name>-credentials"
+// +kubebuilder:validation:XValidation:rule="!has(self.source) || (!self.source.matches('(?i)https?://[^/?#]*@') && !self.source.matches('://[^/?#@]*:[^/?#@]*@'))",fieldPath=".source",message="source holds a user or a password in clear: put a token under GIT_TOKEN in the Secret cluster-<name>-credentials"
 type Provision struct {
 	// action is plan, which shows what would be built, or apply, which builds it and costs money.
 	// +optional
@@ -200,11 +203,12 @@ type Provision struct {
 	// +kubebuilder:validation:MaxProperties=100
 	Variables map[string]VariableValue `json:"variables,omitempty"`
 
+	// The rule on a password in it stands at the struct, as the one on spec.server does.
+
 	// source of the module, as OpenTofu writes sources. Left out, it is the template's module at the template's version.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('.') && !self.startsWith('/') && !self.startsWith('~')",message="source can't be a path: the run has no files of yours; name a git or registry source"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('(?i)https?://[^/?#]*@') && !self.matches('://[^/?#@]*:[^/?#@]*@')",message="source holds a user or a password in clear: put a token under GIT_TOKEN in the Secret cluster-<name>-credentials"
 	Source string `json:"source,omitempty"`
 
 	// image that holds OpenTofu. Left out, it is the one this version of Infrared is released with.

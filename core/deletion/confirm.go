@@ -4,8 +4,9 @@
 package deletion
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
@@ -22,8 +23,9 @@ func Confirm(cluster *v1alpha1.Cluster, now time.Time) time.Duration {
 		cluster.Status.Confirmation = nil
 		return 0
 	}
-	if cluster.Status.Confirmation == nil {
-		cluster.Status.Confirmation = &v1alpha1.Confirmation{SeenAt: *v1alpha1.Seconds(setAt(cluster, now))}
+	at, exact := setAt(cluster, now)
+	if seen := cluster.Status.Confirmation; seen == nil || (exact && at.After(seen.SeenAt.Time)) {
+		cluster.Status.Confirmation = &v1alpha1.Confirmation{SeenAt: *v1alpha1.Seconds(at)}
 	}
 	left := cluster.Status.Confirmation.SeenAt.Add(confirmationCounts).Sub(now)
 	cluster.Status.Confirmation.Expired = left <= 0
@@ -46,13 +48,26 @@ func HowToConfirm(cluster *v1alpha1.Cluster) string {
 	return "The Cluster was deleted without confirmation in the ten minutes before, and nothing was done. To go on: " + command
 }
 
-// setAt is when the annotation was set, as the API server wrote it down beside whoever set it; now where it did not.
-func setAt(cluster *v1alpha1.Cluster, now time.Time) time.Time {
-	field := []byte(`"f:` + v1alpha1.AnnotationConfirmDelete + `"`)
+// setAt is when the annotation was set, as the API server wrote it down beside whoever set it; now where it did not. It is exact where
+// the time is about nothing but the annotation, as after kubectl annotate: only then does a newer time tell that it was taken out and
+// set anew between two looks at it.
+func setAt(cluster *v1alpha1.Cluster, now time.Time) (at time.Time, exact bool) {
+	const name = "f:" + v1alpha1.AnnotationConfirmDelete
 	for _, entry := range cluster.ManagedFields {
-		if entry.Time != nil && entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.GetRawBytes(), field) && entry.Time.Time.Before(now) {
-			return entry.Time.Time
+		if entry.Time == nil || entry.FieldsV1 == nil || !entry.Time.Time.Before(now) {
+			continue
 		}
+		var fields struct {
+			Metadata struct {
+				Annotations map[string]any `json:"f:annotations"`
+			} `json:"f:metadata"`
+		}
+		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil || fields.Metadata.Annotations[name] == nil {
+			continue
+		}
+		alone := `{"f:metadata":{"f:annotations":{"` + name + `":{}}}}`
+		raw := strings.Replace(string(entry.FieldsV1.GetRawBytes()), `".":{},`, "", 1)
+		return entry.Time.Time, raw == alone
 	}
-	return now
+	return now, false
 }

@@ -19,21 +19,25 @@ import (
 	"darkshift.io/infrared/core/pipeline"
 )
 
-// disconnect makes Argo CD forget the cluster and drops every credential for it. Argo CD goes first: as long as its Secret
-// stands, the kubeconfig it was made from does too.
+// disconnect makes Argo CD forget the cluster and drops every credential for it, Argo CD's first. One that somebody else keeps does not
+// hold up the others: where the step is forced later, nothing of ours is left that only the operator could take off.
 func disconnect(ctx context.Context, s *Scope) (pipeline.Outcome, error) {
 	keys, err := secrets(ctx, s)
 	if err != nil {
 		return pipeline.Outcome{}, err
 	}
+	var waits []string
 	for _, key := range keys {
 		kept, err := owned.Remove(ctx, s.Client, s.Live, &corev1.Secret{}, key, s.Cluster)
 		if err != nil {
 			return pipeline.Outcome{}, err
 		}
 		if kept != "" {
-			return pipeline.Wait(10*time.Second, v1alpha1.CauseCluster, fmt.Sprintf("Secret %s is kept by %s; whoever put them there has to take them off.", key, kept)), nil
+			waits = append(waits, fmt.Sprintf("Secret %s is kept by %s", key, kept))
 		}
+	}
+	if len(waits) > 0 {
+		return pipeline.Wait(10*time.Second, v1alpha1.CauseCluster, strings.Join(waits, "; ")+". Whoever put them there has to take them off."), nil
 	}
 	if err := s.Claims.Keep(ctx, s.Cluster); err != nil {
 		return pipeline.Outcome{}, err

@@ -106,7 +106,9 @@ func (r *Reconciler) reconcile(ctx context.Context, s *scope) (ctrl.Result, erro
 // adopt writes the finalizer and the incarnation, both at once and before anything else is made, so that whatever is made later is
 // known to be this Cluster's and outlives no deletion. It refuses an incarnation that was let go before.
 func (r *Reconciler) adopt(ctx context.Context, s *scope) (refused bool, err error) {
-	if controllerutil.ContainsFinalizer(s.Cluster, v1alpha1.FinalizerDeletion) && s.Spec.Incarnation != "" {
+	adopted := controllerutil.ContainsFinalizer(s.Cluster, v1alpha1.FinalizerDeletion) && s.Spec.Incarnation != ""
+	// A Cluster from a backup brings the finalizer along, and no status: it is judged like any other new one.
+	if adopted && s.Status.ObservedGeneration > 0 {
 		return false, nil
 	}
 	why, err := r.unfit(ctx, s)
@@ -116,6 +118,9 @@ func (r *Reconciler) adopt(ctx context.Context, s *scope) (refused bool, err err
 	if why != nil {
 		s.condition(v1alpha1.ConditionConnected, false, why.reason, why.message)
 		return true, nil
+	}
+	if adopted {
+		return false, nil
 	}
 	err = s.patch(ctx, r.Client, func(c *v1alpha1.Cluster) {
 		controllerutil.AddFinalizer(c, v1alpha1.FinalizerDeletion)

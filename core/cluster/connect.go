@@ -162,7 +162,7 @@ func (r *Reconciler) connectSelf(ctx context.Context, s *scope) (access, error) 
 func (r *Reconciler) identify(ctx context.Context, s *scope, src *ways, found connect.Cluster) error {
 	if id := s.Status.Identity; id != nil && id.KubeSystemUID != "" && found.UID != "" && id.KubeSystemUID != found.UID {
 		return &refusal{v1alpha1.ReasonIdentityChanged, fmt.Sprintf(
-			"Another cluster answers than the one that was registered: its kube-system has UID %s, not %s. Nothing destructive is done. Put the old cluster's kubeconfig back, or register the new one under another name.",
+			"Another cluster answers than the one that was registered: its kube-system has UID %s, not %s. Nothing destructive is done. Put the old cluster's kubeconfig back, and register the new one under another name.",
 			found.UID, id.KubeSystemUID)}
 	}
 	if found.UID == "" {

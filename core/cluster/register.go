@@ -10,7 +10,6 @@ import (
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/argo"
-	"darkshift.io/infrared/core/owned"
 )
 
 // register makes Argo CD able to deploy to the cluster, and sets the condition Registered. The pull request that adds the
@@ -27,7 +26,7 @@ func (r *Reconciler) register(ctx context.Context, s *scope, acc access) error {
 	live, err := r.argo.Get(ctx, s.Cluster)
 	if err == nil && live != nil && !live.DeletionTimestamp.IsZero() {
 		// Somebody deletes it. What it holds is in hand, so it may go, and its going brings the next turn, which writes it again.
-		return owned.Release(ctx, r.Client, live)
+		return r.release(ctx, s, live)
 	}
 	if err == nil {
 		_, err = r.argo.Ensure(ctx, s.Cluster, live, *acc.destination)

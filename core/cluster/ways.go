@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,7 +54,7 @@ func (r *Reconciler) ways(ctx context.Context, s *scope) (*ways, error) {
 			src.claims = serverClaims(d)
 		}
 	}
-	src.offered, err = r.offer(ctx, s, live)
+	src.offered, err = r.offer(ctx, s)
 	if errors.As(err, &src.refused) {
 		return src, nil
 	}
@@ -74,7 +76,7 @@ func (r *Reconciler) ways(ctx context.Context, s *scope) (*ways, error) {
 }
 
 // offer is the destination that the kubeconfig Secret gives. It adopts the Secret at first sight.
-func (r *Reconciler) offer(ctx context.Context, s *scope, argoSecret *corev1.Secret) (*argo.Destination, error) {
+func (r *Reconciler) offer(ctx context.Context, s *scope) (*argo.Destination, error) {
 	ref := s.Spec.Connection.KubeconfigSecretRef
 	key := types.NamespacedName{Namespace: v1alpha1.Namespace, Name: ref.Name}
 	var secret corev1.Secret
@@ -83,11 +85,18 @@ func (r *Reconciler) offer(ctx context.Context, s *scope, argoSecret *corev1.Sec
 	} else if err != nil {
 		return nil, fmt.Errorf("reading Secret %s: %w", key, err)
 	}
+	if !secret.DeletionTimestamp.IsZero() {
+		// Somebody deletes it, perhaps to make it anew. What connected last is in Argo CD's Secret.
+		if err := r.release(ctx, s, &secret); err != nil {
+			return nil, err
+		}
+		return nil, missing(ref, "Secret %s in namespace %s was deleted.", ref.Name, v1alpha1.Namespace)
+	}
 	text, ok := secret.Data[ref.Key]
 	if !ok {
 		return nil, missing(ref, "Secret %s in namespace %s has no key %s.", ref.Name, v1alpha1.Namespace, ref.Key)
 	}
-	if err := r.takeOver(ctx, s, &secret, argoSecret); err != nil {
+	if err := r.takeOver(ctx, s, &secret); err != nil {
 		return nil, err
 	}
 	if err := r.handBack(ctx, s, ref.Name); err != nil {
@@ -122,17 +131,39 @@ func (r *Reconciler) judge(s *scope, text []byte) (*argo.Destination, error) {
 		return nil, &refusal{v1alpha1.ReasonKubeconfigInvalid, fmt.Sprintf("The kubeconfig in Secret %s is refused: %s", ref.Name, err)}
 	}
 	d := &argo.Destination{Config: *config, Server: config.Server}
-	if s.Spec.Server == "" {
-		return d, nil
+	if s.Spec.Server != "" {
+		if d.Server, err = kubeconfig.CheckServer("spec.server", s.Spec.Server); err != nil {
+			return nil, &refusal{v1alpha1.ReasonAddressRefused, err.Error()}
+		}
 	}
-	if d.Server, err = kubeconfig.CheckServer("spec.server", s.Spec.Server); err != nil {
-		return nil, &refusal{v1alpha1.ReasonAddressRefused, err.Error()}
+	if builtIn(d.Server) {
+		return nil, &refusal{v1alpha1.ReasonAddressRefused, fmt.Sprintf(
+			"%s is Argo CD's own destination for the management cluster, whose credentials a Secret would override. Set spec.inCluster: true instead of spec.connection.", d.Server)}
 	}
 	return d, nil
 }
 
+// builtIn reports whether an address is the one that Argo CD has for the cluster it runs on, in any spelling.
+func builtIn(server string) bool {
+	host, found := strings.CutSuffix(kubeconfig.ServerKey(server), ":443")
+	return found && slices.Contains([]string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}, host)
+}
+
+// release lets a Secret of the Cluster's go that somebody deletes, unless it is the Cluster that is deleted: a foreground deletion
+// takes the dependents along, and what is in the cache of the Cluster may be older than what was just seen of the Secret.
+func (r *Reconciler) release(ctx context.Context, s *scope, secret *corev1.Secret) error {
+	if !owned.By(secret, s.Cluster) {
+		return nil
+	}
+	var now v1alpha1.Cluster
+	if err := r.Live.Get(ctx, types.NamespacedName{Name: s.Name}, &now); err != nil || !now.DeletionTimestamp.IsZero() {
+		return client.IgnoreNotFound(err)
+	}
+	return owned.Release(ctx, r.Client, secret)
+}
+
 // takeOver marks the kubeconfig Secret as the Cluster's. One that another Cluster owns is refused.
-func (r *Reconciler) takeOver(ctx context.Context, s *scope, secret, argoSecret *corev1.Secret) error {
+func (r *Reconciler) takeOver(ctx context.Context, s *scope, secret *corev1.Secret) error {
 	if other := owned.OtherCluster(secret, s.Cluster); other != "" && other != s.Name {
 		var holder v1alpha1.Cluster
 		err := r.Live.Get(ctx, types.NamespacedName{Name: other}, &holder)
@@ -143,13 +174,6 @@ func (r *Reconciler) takeOver(ctx context.Context, s *scope, secret, argoSecret 
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("looking for the owner of Secret %s: %w", secret.Name, err)
 		}
-	}
-	if !secret.DeletionTimestamp.IsZero() && argoSecret != nil && argoSecret.DeletionTimestamp.IsZero() {
-		// Somebody deletes it, perhaps to make it anew. The connection is safe in Argo CD's Secret, so it may go.
-		if err := owned.Release(ctx, r.Client, secret); err != nil {
-			return err
-		}
-		return missing(s.Spec.Connection.KubeconfigSecretRef, "Secret %s in namespace %s was deleted.", secret.Name, secret.Namespace)
 	}
 	before := secret.DeepCopy()
 	if !owned.Mark(secret, s.Cluster) {

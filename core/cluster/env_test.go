@@ -4,12 +4,17 @@
 package cluster_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
+
+	"go.uber.org/zap/zapcore"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +22,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/internal/testcluster"
@@ -25,7 +32,43 @@ import (
 
 var env *testenv.Env
 
-func TestMain(m *testing.M) { os.Exit(testenv.Main(m, &env)) }
+// operatorLog is all that the operators of these tests log, at the level that says most.
+var operatorLog = &transcript{}
+
+func TestMain(m *testing.M) {
+	// The first logger stays, so this one goes before testenv's.
+	log.SetLogger(zap.New(zap.WriteTo(operatorLog), zap.Level(zapcore.DebugLevel)))
+	// Cases mostly wait, so many can run at once on a small machine.
+	if err := flag.Set("test.parallel", "24"); err != nil {
+		panic(err)
+	}
+	os.Exit(testenv.Main(m, &env))
+}
+
+// transcript is a log in memory.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *transcript) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// linesWith are the lines of the log with a word.
+func (l *transcript) linesWith(word string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var lines []string
+	for line := range strings.Lines(l.text.String()) {
+		if strings.Contains(line, word) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
 
 // workload is a Cluster that names a kubeconfig Secret after itself.
 func workload(name string) *v1alpha1.Cluster {
@@ -77,7 +120,7 @@ func letGo(t *testing.T, name string) {
 		if c.DeletionTimestamp.IsZero() {
 			before := c.DeepCopy()
 			metav1.SetMetaDataAnnotation(&c.ObjectMeta, v1alpha1.AnnotationConfirmDelete, name)
-			if err := env.Client.Patch(ctx, &c, client.MergeFrom(before)); err != nil {
+			if err := env.Client.Patch(ctx, &c, client.MergeFrom(before), client.FieldOwner("kubectl-annotate")); err != nil {
 				return err
 			}
 			if err := env.Client.Delete(ctx, &c); err != nil {

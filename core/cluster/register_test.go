@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/internal/testcluster"
 	"darkshift.io/infrared/internal/testenv"
 )
@@ -47,11 +46,7 @@ func TestRegisterAndLetGo(t *testing.T) {
 	letGo(t, "main-job")
 	testenv.Eventually(t, absent("argocd", "cluster-main-job"))
 	testenv.Eventually(t, absent("infrared", "main-job-kubeconfig"))
-	var records v1alpha1.DeletionRecordList
-	if err := env.Client.List(t.Context(), &records); err != nil {
-		t.Fatal(err)
-	}
-	if len(records.Items) != 1 || records.Items[0].Spec.Cluster != "main-job" || records.Items[0].Spec.Forced != "" {
-		t.Errorf("want one record of an unforced deletion, got %+v", records.Items)
+	if found := records(t, "main-job"); len(found) != 1 || found[0].Spec.Forced != "" {
+		t.Errorf("want one record of an unforced deletion, got %+v", found)
 	}
 }

@@ -86,24 +86,30 @@ func TestDeletePolicy(t *testing.T) {
 		}
 	}
 
-	if err := merge(t, env.Client, "guarded", annotation(confirm, "guarded")); err != nil {
+}
+
+// TestDeletePolicyAndTime is that a confirmation that the operator calls expired counts no more, and a fresh one does.
+func TestDeletePolicyAndTime(t *testing.T) {
+	mustCreate(t, env.Client, registered("timed"))
+	mustCreate(t, env.Client, registered("timed-2"))
+	if err := merge(t, env.Client, "timed", annotation(confirm, "timed")); err != nil {
 		t.Fatal(err)
 	}
 	expired := fmt.Sprintf(`{"status":{"confirmation":{"seenAt":%q,"expired":true}}}`, "2026-01-01T00:00:00Z")
 	operator := theOperator(t)
-	if err := operator.Status().Patch(t.Context(), registered("guarded"), client.RawPatch(types.MergePatchType, []byte(expired))); err != nil {
+	if err := operator.Status().Patch(t.Context(), registered("timed"), client.RawPatch(types.MergePatchType, []byte(expired))); err != nil {
 		t.Fatal(err)
 	}
-	if wrong := refusedBy(env.Client.Delete(t.Context(), registered("guarded")), "older than ten minutes", confirm+"- && kubectl annotate cluster guarded"); wrong != nil {
+	if wrong := refusedBy(env.Client.Delete(t.Context(), registered("timed")), "older than ten minutes", confirm+"- && kubectl annotate cluster timed"); wrong != nil {
 		t.Errorf("a confirmation that was left counts no more, but %v", wrong)
 	}
-	if err := operator.Status().Patch(t.Context(), registered("guarded"), client.RawPatch(types.MergePatchType, []byte(`{"status":{"confirmation":null}}`))); err != nil {
+	if err := operator.Status().Patch(t.Context(), registered("timed"), client.RawPatch(types.MergePatchType, []byte(`{"status":{"confirmation":null}}`))); err != nil {
 		t.Fatal(err)
 	}
-	if err := env.Client.Delete(t.Context(), registered("guarded")); err != nil {
+	if err := env.Client.Delete(t.Context(), registered("timed")); err != nil {
 		t.Errorf("confirmed, but: %v", err)
 	}
-	if err := env.Client.Get(t.Context(), types.NamespacedName{Name: "guarded-2"}, &v1alpha1.Cluster{}); err != nil {
+	if err := env.Client.Get(t.Context(), types.NamespacedName{Name: "timed-2"}, &v1alpha1.Cluster{}); err != nil {
 		t.Errorf("the other one went, too: %v", err)
 	}
 }

@@ -51,20 +51,19 @@ func nameRules() map[string]rule {
 	named := func(name string) func(*v1alpha1.Cluster) { return func(c *v1alpha1.Cluster) { c.Name = name } }
 	const letters = "lowercase"
 	return map[string]rule{
-		"42":       {"42 characters fit", named(strings.Repeat("a", 42)), nil},
-		"43":       {"43 do not", named(strings.Repeat("a", 43)), []string{"metadata.name", "42"}},
-		"digit":    {"a digit may begin it", named("1c-edge"), nil},
-		"hyphens":  {"two hyphens are fine", named("a--b"), nil},
-		"dot":      {"Kubernetes allows dots, clouds don't", named("a.b"), []string{"metadata.name", letters, "hyphens"}},
-		"dash":     {"beginning", named("-a"), []string{"metadata.name", letters}},
-		"end":      {"end", named("a-"), []string{"metadata.name", letters}},
-		"upper":    {"upper case", named("A"), []string{"metadata.name", letters}},
-		"under":    {"underscore", named("a_b"), []string{"metadata.name", letters}},
-		"blank":    {"blank", named("a b"), []string{"metadata.name", letters}},
-		"umlaut":   {"another alphabet", named("ä"), []string{"metadata.name", letters}},
-		"path":     {"a path", named("a/../b"), []string{"metadata.name"}},
-		"empty":    {"no name", named(""), []string{"name"}},
-		"reserved": {"-", named("probe"), nil},
+		"42":      {"42 characters fit", named(strings.Repeat("a", 42)), nil},
+		"43":      {"43 do not", named(strings.Repeat("a", 43)), []string{"metadata.name", "42"}},
+		"digit":   {"a digit may begin it", named("1c-edge"), nil},
+		"hyphens": {"two hyphens are fine", named("a--b"), nil},
+		"dot":     {"Kubernetes allows dots, clouds don't", named("a.b"), []string{"metadata.name", letters, "hyphens"}},
+		"dash":    {"beginning", named("-a"), []string{"metadata.name", letters}},
+		"end":     {"end", named("a-"), []string{"metadata.name", letters}},
+		"upper":   {"upper case", named("A"), []string{"metadata.name", letters}},
+		"under":   {"underscore", named("a_b"), []string{"metadata.name", letters}},
+		"blank":   {"blank", named("a b"), []string{"metadata.name", letters}},
+		"umlaut":  {"another alphabet", named("ä"), []string{"metadata.name", letters}},
+		"path":    {"a path", named("a/../b"), []string{"metadata.name"}},
+		"empty":   {"no name", named(""), []string{"name"}},
 	}
 }
 

@@ -14,9 +14,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -76,10 +78,21 @@ func (s *Secrets) Get(ctx context.Context, cluster *v1alpha1.Cluster) (*corev1.S
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading Secret %s: %w", key, err)
-	case owned.By(&secret, cluster):
+	case owned.By(&secret, cluster) || written(&secret, cluster):
 		return &secret, nil
 	}
 	return nil, ErrTaken
+}
+
+// written recognises a Secret off which somebody took every mark of ours: it is what we applied for this Cluster, which was
+// connected before, and no other Cluster's.
+func written(secret *corev1.Secret, cluster *v1alpha1.Cluster) bool {
+	if cluster.Status.Identity == nil || owned.OtherCluster(secret, cluster) != "" {
+		return false
+	}
+	return slices.ContainsFunc(secret.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == v1alpha1.FieldManager && f.Operation == metav1.ManagedFieldsOperationApply
+	})
 }
 
 // Read is the way back: the destination that a Secret of ours holds.

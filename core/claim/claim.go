@@ -66,7 +66,7 @@ func (s *Store) Take(ctx context.Context, cluster *v1alpha1.Cluster, c Claim) er
 	key := types.NamespacedName{Namespace: v1alpha1.Namespace, Name: c.Name()}
 	var cached corev1.ConfigMap
 	if err := s.Client.Get(ctx, key, &cached); err == nil && owned.By(&cached, cluster) {
-		return s.refresh(ctx, cluster, &cached)
+		return s.refresh(ctx, cluster, c, &cached)
 	}
 	for range 3 {
 		err := s.Client.Create(ctx, s.object(cluster, c))
@@ -76,7 +76,7 @@ func (s *Store) Take(ctx context.Context, cluster *v1alpha1.Cluster, c Claim) er
 		if !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("claiming %s %q: %w", c.Kind, c.Value, err)
 		}
-		mine, err := s.settle(ctx, cluster, key)
+		mine, err := s.settle(ctx, cluster, c, key)
 		if mine || err != nil {
 			return err
 		}
@@ -84,13 +84,19 @@ func (s *Store) Take(ctx context.Context, cluster *v1alpha1.Cluster, c Claim) er
 	return fmt.Errorf("claiming %s %q: it changed hands three times in a row", c.Kind, c.Value)
 }
 
-// refresh puts back what somebody took off a claim that we hold; the cached object is not to be changed.
-func (s *Store) refresh(ctx context.Context, cluster *v1alpha1.Cluster, cached *corev1.ConfigMap) error {
-	held := cached.DeepCopy()
-	if !owned.Refer(held, cluster) {
+// refresh puts back what somebody took off a claim that we hold; seen is not to be changed, as it may be the cache's.
+func (s *Store) refresh(ctx context.Context, cluster *v1alpha1.Cluster, c Claim, seen *corev1.ConfigMap) error {
+	held := seen.DeepCopy()
+	changed := owned.Refer(held, cluster)
+	if held.Labels[v1alpha1.LabelClaim] != c.Kind {
+		// Without it the claim is in no cache.
+		held.Labels[v1alpha1.LabelClaim] = c.Kind
+		changed = true
+	}
+	if !changed {
 		return nil
 	}
-	err := s.Client.Patch(ctx, held, client.MergeFromWithOptions(cached, client.MergeFromWithOptimisticLock{}))
+	err := s.Client.Patch(ctx, held, client.MergeFromWithOptions(seen, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
 		return fmt.Errorf("marking %s as owned: %w", held.Name, err)
 	}
@@ -98,13 +104,13 @@ func (s *Store) refresh(ctx context.Context, cluster *v1alpha1.Cluster, cached *
 }
 
 // settle looks at a claim that exists: it is the Cluster's own (true), another's (HeldError), or nobody's, and then dropped.
-func (s *Store) settle(ctx context.Context, cluster *v1alpha1.Cluster, key types.NamespacedName) (bool, error) {
+func (s *Store) settle(ctx context.Context, cluster *v1alpha1.Cluster, c Claim, key types.NamespacedName) (bool, error) {
 	var held corev1.ConfigMap
 	if err := s.Live.Get(ctx, key, &held); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
 	if owned.By(&held, cluster) {
-		return true, nil
+		return true, s.refresh(ctx, cluster, c, &held)
 	}
 	if name := held.Labels[v1alpha1.LabelCluster]; name != "" {
 		var holder v1alpha1.Cluster

@@ -179,7 +179,13 @@ func (r *Reconciler) identify(ctx context.Context, s *scope, src *ways, found co
 // keepClaims drops what the Cluster claimed before and doesn't use any more.
 func (r *Reconciler) keepClaims(ctx context.Context, s *scope, src *ways) error {
 	if id := s.Status.Identity; id != nil && id.KubeSystemUID != "" {
-		src.claims = append(src.claims, claim.Claim{Kind: claim.KubeSystem, Value: id.KubeSystemUID})
+		known := claim.Claim{Kind: claim.KubeSystem, Value: id.KubeSystemUID}
+		// Where somebody took its mark off, it is put back also while the cluster does not answer.
+		var held *refusal
+		if err := r.take(ctx, s, known); err != nil && !errors.As(err, &held) {
+			return err
+		}
+		src.claims = append(src.claims, known)
 	}
 	return r.claims.Keep(ctx, s.Cluster, src.claims...)
 }

@@ -33,7 +33,7 @@ bench: stack build ## Run the benchmarks, which print ratios
 fuzz: ## Fuzz each target for FUZZTIME
 	@git grep --untracked -o '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | sed 's|:func | |' | while read -r file target; do \
 	  echo "$$target in $$(dirname $$file), $(FUZZTIME)"; \
-	  go test -vet=off -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -parallel $(PARALLEL) "./$$(dirname $$file)"; \
+	  go test -vet=off -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x -parallel $(PARALLEL) "./$$(dirname $$file)"; \
 	done
 
 lint: $(BIN)/golangci-lint ## Judge the code by .golangci.yml

@@ -53,9 +53,9 @@ type Error struct {
 // Error returns field and message.
 func (e *Error) Error() string {
 	if e.Field == "" {
-		return "kubeconfig: " + e.Message
+		return e.Message
 	}
-	return "kubeconfig: " + e.Field + ": " + e.Message
+	return e.Field + ": " + e.Message
 }
 
 // refuse makes an Error.

@@ -45,7 +45,7 @@ func (s *scope) accept(found connect.Cluster, notTaken string) {
 		reason = v1alpha1.ReasonReplacementRefused
 		message += " It is reached as before, because what the Secret holds now can't be used: " + notTaken
 	}
-	s.condition(v1alpha1.ConditionConnected, true, reason, message)
+	s.setConnected(true, reason, message)
 }
 
 // refusalOf puts an error of a look into a condition's words.

@@ -111,13 +111,13 @@ func (r *Reconciler) adopt(ctx context.Context, s *scope) (refused bool, err err
 	if adopted && s.Status.ObservedGeneration > 0 {
 		return false, nil
 	}
-	why, err := r.unfit(ctx, s)
+	unfit, err := r.unfit(ctx, s)
 	if err != nil {
 		return false, err
 	}
-	if why != nil {
-		s.condition(v1alpha1.ConditionConnected, false, why.reason, why.message)
-		return true, nil
+	if unfit != nil {
+		s.setConnected(false, unfit.reason, unfit.message)
+		return true, nil //nolint:nilerr // the condition tells why
 	}
 	if adopted {
 		return false, nil

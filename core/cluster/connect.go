@@ -40,7 +40,7 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) (access, error) {
 	case s.Spec.Type == v1alpha1.Management || s.Spec.InCluster:
 		return r.connectSelf(ctx, s)
 	case s.Spec.Connection == nil:
-		s.condition(v1alpha1.ConditionConnected, false, v1alpha1.ReasonNotBuilt,
+		s.setConnected(false, v1alpha1.ReasonNotBuilt,
 			"This version of Infrared can't build clusters yet. Build it by other means and register it with spec.connection.")
 		return access{}, nil
 	}
@@ -87,7 +87,7 @@ func (r *Reconciler) tryOffered(ctx context.Context, s *scope, src *ways) (bool,
 	}
 	src.refused = refusalOf(v.err)
 	if known || src.stored == nil {
-		s.condition(v1alpha1.ConditionConnected, false, src.refused.reason, src.refused.message)
+		s.setConnected(false, src.refused.reason, src.refused.message)
 		return true, acc, r.keepClaims(ctx, s, src)
 	}
 	return false, acc, nil
@@ -96,7 +96,7 @@ func (r *Reconciler) tryOffered(ctx context.Context, s *scope, src *ways) (bool,
 // fallBack keeps the connection that is stored, when what is offered now can't be had.
 func (r *Reconciler) fallBack(ctx context.Context, s *scope, src *ways) (access, error) {
 	if src.stored == nil {
-		s.condition(v1alpha1.ConditionConnected, false, src.refused.reason, src.refused.message)
+		s.setConnected(false, src.refused.reason, src.refused.message)
 		return access{next: resync}, nil
 	}
 	acc := access{destination: src.stored, next: resync}
@@ -116,7 +116,7 @@ func (r *Reconciler) fallBack(ctx context.Context, s *scope, src *ways) (access,
 	case v.soft() && v.failures < patience && s.connected():
 		return access{destination: src.stored, next: v.next}, nil
 	}
-	s.condition(v1alpha1.ConditionConnected, false, src.refused.reason, src.refused.message)
+	s.setConnected(false, src.refused.reason, src.refused.message)
 	acc.next = v.next
 	return acc, nil
 }
@@ -140,7 +140,7 @@ func (r *Reconciler) connectSelf(ctx context.Context, s *scope) (access, error) 
 	if v.err != nil {
 		if !s.connected() || v.failures >= patience {
 			refused := refusalOf(v.err)
-			s.condition(v1alpha1.ConditionConnected, false, refused.reason, refused.message)
+			s.setConnected(false, refused.reason, refused.message)
 		}
 		return acc, nil
 	}

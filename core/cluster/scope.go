@@ -64,13 +64,13 @@ func (s *scope) patchStatus(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// condition sets a condition to True or False.
-func (s *scope) condition(kind string, ok bool, reason, message string) {
+// setConnected sets the condition Connected to True or False.
+func (s *scope) setConnected(ok bool, reason, message string) {
 	status := metav1.ConditionFalse
 	if ok {
 		status = metav1.ConditionTrue
 	}
-	s.set(kind, status, reason, message)
+	s.set(v1alpha1.ConditionConnected, status, reason, message)
 }
 
 // set sets a condition. Its time changes only with its status.

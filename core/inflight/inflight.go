@@ -26,7 +26,7 @@ type Answer[V any] struct {
 
 // Group runs calls that return a V, under keys of type K.
 type Group[K comparable, V any] struct {
-	ctx   context.Context
+	begin func() (context.Context, context.CancelFunc) // the context of a call
 	now   func() time.Time
 	wake  func(K)
 	slots chan struct{}
@@ -48,7 +48,8 @@ type call[V any] struct {
 // time a call has returned; now tells the time.
 func New[K comparable, V any](ctx context.Context, limit int, now func() time.Time, wake func(K)) *Group[K, V] {
 	return &Group[K, V]{
-		ctx: ctx, now: now, wake: wake,
+		begin: func() (context.Context, context.CancelFunc) { return context.WithCancel(ctx) },
+		now:   now, wake: wake,
 		slots: make(chan struct{}, limit),
 		calls: map[K]*call[V]{},
 	}
@@ -81,7 +82,7 @@ func (g *Group[K, V]) Start(key K, fingerprint string, fn func(context.Context) 
 		}
 		c.cancel()
 	}
-	ctx, cancel := context.WithCancel(g.ctx)
+	ctx, cancel := g.begin()
 	c.running, c.want, c.cancel = true, fingerprint, cancel
 	g.done.Add(1)
 	go g.run(ctx, cancel, key, c, fingerprint, fn)

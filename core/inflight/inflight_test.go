@@ -45,6 +45,9 @@ func in(t *testing.T, limit int, f func(t *testing.T, g *inflight.Group[string, 
 	})
 }
 
+// elapse lets the bubble's time go by, which takes none of ours.
+func elapse(d time.Duration) { <-time.After(d) }
+
 // after answers after a while, or says that it was cancelled.
 func after(d time.Duration, answer string) func(context.Context) string {
 	return func(ctx context.Context) string {
@@ -63,7 +66,7 @@ func TestAnswer(t *testing.T) {
 		if answer, running := g.Get("edge"); answer != nil || !running {
 			t.Errorf("before it returned: %+v %v", answer, running)
 		}
-		time.Sleep(time.Second)
+		elapse(time.Second)
 		synctest.Wait()
 		answer, running := g.Get("edge")
 		if answer == nil || answer.Value != "fine" || answer.For != "v1" || !answer.At.Equal(time.Now()) || running || w.count() != 1 {
@@ -87,7 +90,7 @@ func TestOneCallAKey(t *testing.T) {
 		for range 10 {
 			g.Start("edge", "v1", count)
 		}
-		time.Sleep(2 * time.Second)
+		elapse(2 * time.Second)
 		synctest.Wait()
 		if calls.Load() != 1 || w.count() != 1 {
 			t.Errorf("%d calls, woken %d times, want one of each", calls.Load(), w.count())
@@ -102,7 +105,7 @@ func TestReplaced(t *testing.T) {
 		g.Start("edge", "new", after(2*time.Second, "new answer"))
 		g.Start("edge", "old", after(3*time.Second, "old answer, again"))
 		g.Start("edge", "new", after(4*time.Second, "new answer, again"))
-		time.Sleep(10 * time.Second)
+		elapse(10 * time.Second)
 		synctest.Wait()
 		if answer, _ := g.Get("edge"); answer == nil || answer.Value != "new answer, again" || w.count() != 1 {
 			t.Errorf("got %+v, woken %d times", answer, w.count())
@@ -113,9 +116,9 @@ func TestReplaced(t *testing.T) {
 // TestStubborn is a call that does not heed its context: its answer is dropped all the same.
 func TestStubborn(t *testing.T) {
 	in(t, 8, func(t *testing.T, g *inflight.Group[string, string], _ *woken) {
-		g.Start("edge", "old", func(context.Context) string { time.Sleep(5 * time.Second); return "old" })
+		g.Start("edge", "old", func(context.Context) string { elapse(5 * time.Second); return "old" })
 		g.Start("edge", "new", after(time.Second, "new"))
-		time.Sleep(10 * time.Second)
+		elapse(10 * time.Second)
 		synctest.Wait()
 		if answer, _ := g.Get("edge"); answer == nil || answer.Value != "new" {
 			t.Errorf("got %+v", answer)
@@ -131,12 +134,12 @@ func TestForget(t *testing.T) {
 			t.Errorf("after it was forgotten: %+v %v", answer, running)
 		}
 		g.Start("edge", "v1", after(3*time.Second, "of the new one"))
-		time.Sleep(2 * time.Second)
+		elapse(2 * time.Second)
 		synctest.Wait()
 		if answer, _ := g.Get("edge"); answer != nil || w.count() != 0 {
 			t.Errorf("the answer of the forgotten call is seen: %+v", answer)
 		}
-		time.Sleep(2 * time.Second)
+		elapse(2 * time.Second)
 		synctest.Wait()
 		if answer, _ := g.Get("edge"); answer == nil || answer.Value != "of the new one" {
 			t.Errorf("got %+v", answer)
@@ -160,7 +163,7 @@ func TestBound(t *testing.T) {
 			g.Start(fmt.Sprint(i), "v1", call)
 			g.Start(fmt.Sprint(i), "v2", call)
 		}
-		time.Sleep(calls * time.Second)
+		elapse(calls * time.Second)
 		synctest.Wait()
 		if most.Load() > 3 || w.count() != calls {
 			t.Errorf("%d ran at once, %d have answered", most.Load(), w.count())

@@ -75,15 +75,9 @@ func fail(err error) int {
 // New brings a management cluster up for one test, or one benchmark, and takes it down at its end.
 func New(t testing.TB) *Env {
 	t.Helper()
-	// Without a clean-up of its own: the path would hold the test's name, and the path of a socket in it must be short.
-	dir, err := os.MkdirTemp("", "infrared-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	e, err := Start(ctx, dir)
+	e, err := Start(ctx, t.TempDir())
 	if err != nil {
 		t.Fatalf("the test environment: %v", err)
 	}

@@ -16,6 +16,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/argo"
 	"darkshift.io/infrared/core/claim"
@@ -138,6 +140,7 @@ func (r *Reconciler) connectSelf(ctx context.Context, s *scope) (access, error) 
 	}
 	acc.next = v.next
 	if v.err != nil {
+		logf.FromContext(ctx).Error(v.err, "the operator does not reach its own management cluster")
 		if !s.connected() || v.failures >= patience {
 			refused := refusalOf(v.err)
 			s.setConnected(false, refused.reason, refused.message)

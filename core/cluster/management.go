@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +48,7 @@ func SelfFrom(config *rest.Config) func() (*kubeconfig.Config, error) {
 			{config.CAFile, config.CAData, func(b []byte) { self.CAData = b }},
 			{config.CertFile, config.CertData, func(b []byte) { self.ClientCertData = b }},
 			{config.KeyFile, config.KeyData, func(b []byte) { self.ClientKeyData = kubeconfig.NewSecret(string(b)) }},
-			{config.BearerTokenFile, nil, func(b []byte) { self.Token = kubeconfig.NewSecret(string(b)) }},
+			{config.BearerTokenFile, nil, func(b []byte) { self.Token = kubeconfig.NewSecret(strings.TrimSpace(string(b))) }},
 		}
 		for _, f := range files {
 			switch {

@@ -56,6 +56,9 @@ type Report struct {
 	End string
 	// Rows has one row for each run with a kill.
 	Rows []Row
+	// Shortest is the smallest number of writes in which a run that was not killed did the whole job. It can be less than
+	// len(Writes) where the timing decides whether two changes are written apart or together.
+	Shortest int
 }
 
 // Run explores a scenario in a test, prints the table, and fails the test for each problem.
@@ -89,6 +92,7 @@ func Explore(ctx context.Context, s Scenario) (Report, error) {
 		return Report{}, fmt.Errorf("the run without a kill: %w", err)
 	}
 	e.report.End, e.report.Writes = end, s.Proxy.Writes()
+	e.report.Shortest = len(e.report.Writes)
 	if len(e.report.Writes) == 0 {
 		return Report{}, errors.New("the run without a kill made no write through the proxy: does the program use its kubeconfig?")
 	}
@@ -147,6 +151,7 @@ func (e *explorer) insist(ctx context.Context, when When, arm func(kill func()))
 			e.report.Rows = append(e.report.Rows, row)
 			return
 		}
+		e.report.Shortest = min(e.report.Shortest, len(e.Proxy.Writes()))
 	}
 }
 

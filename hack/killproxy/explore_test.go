@@ -98,7 +98,7 @@ func TestExploreToy(t *testing.T) {
 			rows: 8,
 		},
 		"Shy": {
-			reason: "a write that never comes again is named, by its place and by its name, as one without a row",
+			reason: "a write that never comes again is named as one without a row; the number it made the run longer by is no gap of its own",
 			kind:   "shy",
 			writes: []string{
 				"update /api/v1/namespaces/toy/configmaps/{name}",
@@ -107,9 +107,7 @@ func TestExploreToy(t *testing.T) {
 			},
 			rows: 4,
 			problems: []string{
-				"no run was killed before write 3 (update /api/v1/namespaces/toy/configmaps/{name})",
 				"no run was killed before delete /api/v1/namespaces/toy/secrets/{name}",
-				"no run was killed after write 3 (update /api/v1/namespaces/toy/configmaps/{name})",
 				"no run was killed after delete /api/v1/namespaces/toy/secrets/{name}",
 			},
 		},

@@ -4,6 +4,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +18,20 @@ import (
 	"darkshift.io/infrared/internal/devstack/folder"
 )
 
+// followLimit is how long Up waits: for a start that is under way and then for
+// its own, and a little for the supervisor itself.
+const followLimit = 2*startLimit + 30*time.Second
+
 // UpOptions says what should run beyond what ran before.
 type UpOptions struct {
 	Clusters []string  // further control planes, added to those there were
 	Operator bool      // run the operator, where it is built
 	NewPorts bool      // give up the addresses of control planes that don't run
 	Out      io.Writer // progress and what to do next
+
+	// Limit ends the waiting, not the stack; zero is long enough for a start
+	// that has to wait for another.
+	Limit time.Duration
 }
 
 // Up brings the stack up, adds to it, or starts again what died in it, and
@@ -57,6 +66,8 @@ func (s *Stack) Up(ctx context.Context, o UpOptions) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(o.Limit, followLimit), errFollowLimit)
+	defer cancel()
 	told := teller{out: o.Out, start: time.Now(), said: map[string]bool{}}
 	if running {
 		done, err := s.nothingToDo(wanted, next, told)
@@ -128,8 +139,12 @@ func (s *Stack) lockCommand(out io.Writer) (unlock func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
+// errFollowLimit tells Up's own limit from an end that came from outside.
+var errFollowLimit = errors.New("the limit of waiting for the stack")
+
 // follow prints what the supervisor does until it has done all it can. It
-// calls atWork when the supervisor has taken up the wish.
+// calls atWork when the supervisor has taken up the wish, or a later one: the
+// supervisor serves only the newest, and each includes the clusters of those before.
 func (s *Stack) follow(ctx context.Context, pid int, w Wanted, ended <-chan struct{}, told teller, atWork func()) error {
 	fmt.Fprintf(told.out, "starting what doesn't run of %s\n", strings.Join(append([]string{Management}, w.Clusters...), ", "))
 	ticker := time.NewTicker(tick / 2)
@@ -139,7 +154,7 @@ func (s *Stack) follow(ctx context.Context, pid int, w Wanted, ended <-chan stru
 		switch {
 		case err != nil && !errors.Is(err, os.ErrNotExist):
 			return err
-		case err == nil && st.Supervisor == pid && st.Generation == w.Generation:
+		case err == nil && st.Supervisor == pid && st.Generation >= w.Generation:
 			atWork()
 			told.tell(st)
 			if st.Settled {
@@ -148,17 +163,33 @@ func (s *Stack) follow(ctx context.Context, pid int, w Wanted, ended <-chan stru
 		}
 		select {
 		case <-ctx.Done():
-			return errors.New("interrupted: the stack goes on starting by itself, see ir dev status; stop it with ir dev down")
+			return s.stoppedWaiting(ctx)
 		case <-ended:
 			return s.supervisorDied()
 		case <-ticker.C:
 		}
-		if ended == nil {
-			if _, running, err := s.supervisor(); err == nil && !running {
-				return s.supervisorDied()
-			}
+		if ended != nil {
+			continue
+		}
+		now, running, err := s.supervisor()
+		switch {
+		case err != nil:
+		case !running:
+			return s.supervisorDied()
+		case pid == 0:
+			pid = now // it had the lock and was about to write its pid
+		case now != 0 && now != pid:
+			return errors.New("the stack was taken down and started again meanwhile: run ir dev up again")
 		}
 	}
+}
+
+// stoppedWaiting words why Up gave up on a supervisor that lives.
+func (s *Stack) stoppedWaiting(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), errFollowLimit) {
+		return fmt.Errorf("the stack is not up after all this time and nothing says why: see ir dev status, or start over with ir dev down and ir dev up (log: %s)", shorten(s.supervisorLog()))
+	}
+	return errors.New("interrupted: the stack goes on starting by itself, see ir dev status; stop it with ir dev down")
 }
 
 // conclude says how it went.

@@ -53,7 +53,7 @@ type Component struct {
 // State is what a supervisor knows, as in state.json.
 type State struct {
 	Format     int         `json:"format"`
-	Supervisor int         `json:"supervisor"` // its pid
+	Supervisor int         `json:"supervisor"` // its pid; 0 when it was killed
 	Generation int64       `json:"generation"` // of the wanted set that was acted upon last
 	Settled    bool        `json:"settled"`    // all was tried that this generation asks for
 	Inputs     string      `json:"inputs"`     // digest of the manifests and programs in use

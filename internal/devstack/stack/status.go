@@ -37,8 +37,8 @@ func (c Component) Describe() string {
 }
 
 // Status gives the state of the stack as it is now. Where the supervisor was
-// killed, every component is Dead: its children die with it. ErrNotRunning
-// when nothing was started.
+// killed, Supervisor is 0 and every component is Dead: its children die with
+// it. ErrNotRunning when nothing was started.
 func (s *Stack) Status() (State, error) {
 	st, err := s.readState()
 	if errors.Is(err, os.ErrNotExist) {
@@ -50,7 +50,7 @@ func (s *Stack) Status() (State, error) {
 	if _, running, err := s.supervisor(); err != nil || running {
 		return st, err
 	}
-	st.Settled = true
+	st.Supervisor, st.Settled = 0, true
 	for i := range st.Components {
 		c := &st.Components[i]
 		c.Phase, c.Pid = Dead, 0
@@ -59,8 +59,11 @@ func (s *Stack) Status() (State, error) {
 	return st, nil
 }
 
-// PrintStatus writes the state as a table, or as JSON. The error names what
-// needs a person.
+// errSupervisorKilled stands for all components, whose one cause it is.
+var errSupervisorKilled = errors.New("the supervisor was killed, and everything with it: start it again with ir dev up")
+
+// PrintStatus writes the state as a table, or as JSON. The error is one line
+// on what needs a person.
 func PrintStatus(out io.Writer, st State, asJSON bool) error {
 	if asJSON {
 		data, err := json.MarshalIndent(st, "", "  ")
@@ -68,7 +71,7 @@ func PrintStatus(out io.Writer, st State, asJSON bool) error {
 			return fmt.Errorf("encoding the state: %w", err)
 		}
 		fmt.Fprintf(out, "%s\n", data)
-		return badError(st)
+		return statusError(st)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "CLUSTER\tCOMPONENT\tPID\tSTATE\tADDRESS\tLOG")
@@ -77,6 +80,13 @@ func PrintStatus(out io.Writer, st State, asJSON bool) error {
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("printing the state: %w", err)
+	}
+	return statusError(st)
+}
+
+func statusError(st State) error {
+	if st.Supervisor == 0 {
+		return errSupervisorKilled
 	}
 	return badError(st)
 }

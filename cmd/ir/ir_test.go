@@ -112,3 +112,61 @@ func TestDownAfterKilledUp(t *testing.T) {
 		t.Errorf("after --purge the data folder holds %v", entries)
 	}
 }
+
+// A data folder may be named from anywhere. The program that was built in a
+// repository knows its way back to it; one that lies elsewhere says what is missing.
+func TestUpFromElsewhere(t *testing.T) {
+	tests := map[string]struct {
+		reason  string
+		program string // below a made-up repository's parent
+		args    []string
+		err     string // the whole error, with PARENT for that folder
+	}{
+		"Built": {
+			reason:  "It finds the control plane binary's place beside itself.",
+			program: "repo/.dev/bin/ir",
+			args:    []string{"dev", "up", "--data", "d x"},
+			err:     "ir: the control plane binary PARENT/repo/.dev/bin/controlplane is missing: run make stack\n",
+		},
+		"Copied": {
+			reason:  "The data folder was named, so that is not what is missing.",
+			program: "bin/ir",
+			args:    []string{"dev", "up", "--data", "d x"},
+			err:     "ir: no control plane binary: neither the working folder nor this program is inside the Infrared repository: change into it, or name one in INFRARED_CONTROLPLANE\n",
+		},
+		"CopiedWithoutData": {
+			reason:  "Here it is.",
+			program: "bin/ir",
+			args:    []string{"dev", "status"},
+			err:     "ir: no data folder: neither the working folder nor this program is inside the Infrared repository: change into it, or name a folder with --data\n",
+		},
+	}
+	self, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			parent := t.TempDir()
+			program := filepath.Join(parent, tc.program)
+			for _, dir := range []string{filepath.Dir(program), filepath.Join(parent, "repo")} {
+				if err := os.MkdirAll(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(parent, "repo", "go.mod"), []byte("module darkshift.io/infrared\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(program, self, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), program, tc.args...)
+			cmd.Dir = t.TempDir()
+			cmd.Env = append(os.Environ(), playEnv+"=1", devstack.BinaryEnv+"=", stack.DataEnv+"=")
+			out, err := cmd.CombinedOutput()
+			if want := strings.ReplaceAll(tc.err, "PARENT", parent); err == nil || string(out) != want {
+				t.Errorf("%s\nprinted %q (%v)\nwant    %q", tc.reason, out, err, want)
+			}
+		})
+	}
+}

@@ -20,20 +20,40 @@ const (
 	BinaryEnv = "INFRARED_CONTROLPLANE"
 )
 
-// RepoRoot finds the repository that holds the working folder, from its go.mod.
+// errNoRepo is also true of a program that was copied out of its repository.
+var errNoRepo = errors.New("neither the working folder nor this program is inside the Infrared repository")
+
+// RepoRoot finds the repository that holds the working folder, from its go.mod,
+// else the one that holds this program, so that the .dev/bin/ir of a
+// repository can be called from anywhere.
 func RepoRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("finding the working folder: %w", err)
 	}
+	if root, ok := repoAbove(dir); ok {
+		return root, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this program: %w", err)
+	}
+	if root, ok := repoAbove(filepath.Dir(self)); ok {
+		return root, nil
+	}
+	return "", fmt.Errorf("%w: change into it", errNoRepo)
+}
+
+// repoAbove looks for the repository in dir and the folders that hold it.
+func repoAbove(dir string) (string, bool) {
 	for {
 		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 		if err == nil && hasModuleLine(string(data)) {
-			return dir, nil
+			return dir, true
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return "", errors.New("not inside the Infrared repository: change into it, or name a folder with --data")
+			return "", false
 		}
 		dir = parent
 	}
@@ -65,6 +85,9 @@ func Binary() (string, error) {
 		return checkBinary(path, "correct or unset "+BinaryEnv)
 	}
 	bin, err := BinDir()
+	if errors.Is(err, errNoRepo) {
+		return "", fmt.Errorf("no control plane binary: %w, or name one in %s", err, BinaryEnv)
+	}
 	if err != nil {
 		return "", err
 	}

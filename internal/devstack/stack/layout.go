@@ -49,7 +49,7 @@ func Open(data string) (*Stack, error) {
 	}
 	if data == "" {
 		if repoErr != nil {
-			return nil, repoErr
+			return nil, fmt.Errorf("no data folder: %w, or name a folder with --data", repoErr)
 		}
 		data = filepath.Join(repo, ".dev")
 	}

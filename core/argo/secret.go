@@ -35,8 +35,9 @@ const secretTypeLabel = "argocd.argoproj.io/secret-type"
 // ErrTaken says that a Secret of that name exists and is not the Cluster's.
 var ErrTaken = errors.New("the Secret belongs to somebody else")
 
-// ErrNoNamespace says that Argo CD's namespace does not exist.
-var ErrNoNamespace = errors.New("namespace " + v1alpha1.ArgoNamespace + " does not exist")
+// ErrNoNamespace says that Argo CD's namespace does not exist. It takes the operator's rights in it along when it goes, so to the
+// operator it is the same as being refused there.
+var ErrNoNamespace = errors.New("namespace " + v1alpha1.ArgoNamespace + " does not exist, or the operator has no rights in it")
 
 // Destination is how Argo CD reaches a cluster.
 type Destination struct {
@@ -76,6 +77,8 @@ func (s *Secrets) Get(ctx context.Context, cluster *v1alpha1.Cluster) (*corev1.S
 	switch err := s.Live.Get(ctx, key, &secret); {
 	case apierrors.IsNotFound(err):
 		return nil, nil
+	case apierrors.IsForbidden(err):
+		return nil, ErrNoNamespace
 	case err != nil:
 		return nil, fmt.Errorf("reading Secret %s: %w", key, err)
 	case owned.By(&secret, cluster) || written(&secret, cluster):
@@ -144,7 +147,7 @@ func (s *Secrets) Ensure(ctx context.Context, cluster *v1alpha1.Cluster, live *c
 		secret.WithAnnotations(map[string]string{v1alpha1.AnnotationServer: annotation})
 	}
 	err = s.Client.Apply(ctx, secret, client.FieldOwner(v1alpha1.FieldManager), client.ForceOwnership)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return false, ErrNoNamespace
 	}
 	if err != nil {

@@ -60,6 +60,27 @@ type Store struct {
 	Live client.Reader
 }
 
+// TakeAll takes all the claims, or none that can be known beforehand to be in vain: what one refusal would make useless is not
+// written, so a Cluster that is refused again and again writes nothing.
+func (s *Store) TakeAll(ctx context.Context, cluster *v1alpha1.Cluster, claims ...Claim) error {
+	for _, c := range claims {
+		key := types.NamespacedName{Namespace: v1alpha1.Namespace, Name: c.Name()}
+		var cached corev1.ConfigMap
+		if err := s.Client.Get(ctx, key, &cached); err != nil || owned.By(&cached, cluster) {
+			continue // Take decides
+		}
+		if err := s.holder(ctx, &cached); err != nil {
+			return err
+		}
+	}
+	for _, c := range claims {
+		if err := s.Take(ctx, cluster, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Take takes the claim for the Cluster, or finds that it has it. It returns a *HeldError when another Cluster has it. A claim whose
 // Cluster is gone is taken over.
 func (s *Store) Take(ctx context.Context, cluster *v1alpha1.Cluster, c Claim) error {
@@ -112,21 +133,31 @@ func (s *Store) settle(ctx context.Context, cluster *v1alpha1.Cluster, c Claim, 
 	if owned.By(&held, cluster) {
 		return true, s.refresh(ctx, cluster, c, &held)
 	}
-	if name := held.Labels[v1alpha1.LabelCluster]; name != "" {
-		var holder v1alpha1.Cluster
-		err := s.Live.Get(ctx, types.NamespacedName{Name: name}, &holder)
-		if err == nil && owned.By(&held, &holder) {
-			return false, &HeldError{Holder: holder.Name, Org: holder.Spec.Org}
-		}
-		if client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("looking for the holder of %s: %w", key, err)
-		}
+	if err := s.holder(ctx, &held); err != nil {
+		return false, err
 	}
 	err := s.Client.Delete(ctx, &held, client.Preconditions{UID: &held.UID, ResourceVersion: &held.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return false, fmt.Errorf("dropping %s, whose Cluster is gone: %w", key, err)
 	}
 	return false, nil
+}
+
+// holder is a HeldError where the Cluster that a claim is marked for is there, and nil where the claim is nobody's.
+func (s *Store) holder(ctx context.Context, held *corev1.ConfigMap) error {
+	name := held.Labels[v1alpha1.LabelCluster]
+	if name == "" {
+		return nil
+	}
+	var holder v1alpha1.Cluster
+	err := s.Live.Get(ctx, types.NamespacedName{Name: name}, &holder)
+	if err == nil && owned.By(held, &holder) {
+		return &HeldError{Holder: holder.Name, Org: holder.Spec.Org}
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("looking for the holder of claim %s: %w", held.Name, err)
+	}
+	return nil
 }
 
 // Keep drops every claim of the Cluster that is not among keep.

@@ -23,13 +23,13 @@ var everything = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustPa
 func (s *scope) accept(found connect.Cluster, notTaken string) {
 	s.Status.KubernetesVersion = found.Version
 	s.Status.Nodes = &v1alpha1.NodeCount{Total: found.Nodes, Unknown: found.NodesUnknown}
-	s.Status.Provider = cmp.Or(s.Spec.Provider, found.Provider, s.Status.Provider)
-	s.Status.Region = cmp.Or(s.Spec.Region, found.Region, s.Status.Region)
 
-	id := &v1alpha1.Identity{KubeSystemUID: found.UID, ServiceAccount: found.ServiceAccount}
+	id := &v1alpha1.Identity{KubeSystemUID: found.UID, Provider: found.Provider, Region: found.Region, ServiceAccount: found.ServiceAccount}
 	if old := s.Status.Identity; old != nil {
 		id.KubeSystemUID = cmp.Or(old.KubeSystemUID, found.UID)
+		id.Provider, id.Region = cmp.Or(found.Provider, old.Provider), cmp.Or(found.Region, old.Region)
 	}
+	s.Status.Provider, s.Status.Region = cmp.Or(s.Spec.Provider, id.Provider), cmp.Or(s.Spec.Region, id.Region)
 	if end := earliest(found.TokenExpiry, found.CertificateExpiry); !end.IsZero() {
 		id.CredentialExpiresAt = v1alpha1.Seconds(end)
 	}

@@ -58,6 +58,8 @@ type Reconciler struct {
 	claims *claim.Store
 	plan   pipeline.Pipeline[*deletion.Scope]
 	looks  *looks
+
+	retracted retractions
 }
 
 // Reconcile moves one Cluster a step towards what it asks for.
@@ -67,9 +69,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, r.gone(ctx, req.Name, err)
 	}
 	s := newScope(cluster)
+	s.retracted = r.retracted.of(req.Name)
 	result, err := r.reconcile(ctx, s)
 	if err == nil {
 		err = s.patchStatus(ctx, r.Client)
+	}
+	if err == nil {
+		r.retracted.done(req.Name, s.retracted)
 	}
 	switch {
 	case apierrors.IsConflict(err):
@@ -92,7 +98,7 @@ func (r *Reconciler) reconcile(ctx context.Context, s *scope) (ctrl.Result, erro
 		return ctrl.Result{}, err
 	}
 	s.Status.ObservedGeneration = s.Generation
-	expiry := deletion.Confirm(s.Cluster, r.Clock.Now())
+	expiry := deletion.Confirm(s.Cluster, r.Clock.Now(), s.retracted != nil)
 	access, err := r.connect(ctx, s)
 	if err != nil {
 		return ctrl.Result{}, err

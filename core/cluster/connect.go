@@ -73,7 +73,7 @@ func (r *Reconciler) tryOffered(ctx context.Context, s *scope, src *ways) (bool,
 	}
 	acc := access{destination: src.stored, next: v.next}
 	if v.err == nil {
-		err := r.identify(ctx, s, src, v.found)
+		err := r.identify(ctx, s, src, *src.offered, v.found)
 		if err == nil {
 			s.accept(v.found, "")
 			acc.destination = src.offered
@@ -107,7 +107,7 @@ func (r *Reconciler) fallBack(ctx context.Context, s *scope, src *ways) (access,
 	case v == nil:
 		return acc, nil
 	case v.err == nil:
-		err := r.identify(ctx, s, src, v.found)
+		err := r.identify(ctx, s, src, *src.stored, v.found)
 		if err == nil {
 			s.accept(v.found, src.refused.message)
 			return access{destination: src.stored, next: v.next}, nil
@@ -147,11 +147,8 @@ func (r *Reconciler) connectSelf(ctx context.Context, s *scope) (access, error) 
 		}
 		return acc, nil
 	}
-	if s.Spec.Type == v1alpha1.Management && v.found.UID != "" {
-		// A Cluster that connected to this API server before there was this one keeps it.
-		var held *claim.HeldError
-		err := r.claims.Take(ctx, s.Cluster, claim.Claim{Kind: claim.KubeSystem, Value: v.found.UID})
-		if err != nil && !errors.As(err, &held) {
+	if s.Spec.Type == v1alpha1.Management {
+		if err := r.claimSelf(ctx, s, v.found); err != nil {
 			return acc, err
 		}
 	}
@@ -161,34 +158,74 @@ func (r *Reconciler) connectSelf(ctx context.Context, s *scope) (access, error) 
 	return acc, nil
 }
 
-// identify compares a cluster that answered with the one that was there before, and claims it.
-func (r *Reconciler) identify(ctx context.Context, s *scope, src *ways, found connect.Cluster) error {
-	if id := s.Status.Identity; id != nil && id.KubeSystemUID != "" && found.UID != "" && id.KubeSystemUID != found.UID {
-		return &refusal{v1alpha1.ReasonIdentityChanged, fmt.Sprintf(
-			"Another cluster answers than the one that was registered: its kube-system has UID %s, not %s. Nothing destructive is done. Put the old cluster's kubeconfig back, and register the new one under another name.",
-			found.UID, id.KubeSystemUID)}
+// claimSelf claims the management cluster's identity and the address the operator knows it by. A Cluster that connected there before
+// there was this one keeps it.
+func (r *Reconciler) claimSelf(ctx context.Context, s *scope, found connect.Cluster) error {
+	self, err := r.Self()
+	if err != nil {
+		return fmt.Errorf("finding the operator's own address: %w", err)
 	}
-	if found.UID == "" {
-		return nil
+	claims := []claim.Claim{{Kind: claim.Server, Value: kubeconfig.ServerKey(self.Server)}}
+	if found.UID != "" {
+		claims = append(claims, claim.Claim{Kind: claim.KubeSystem, Value: found.UID})
 	}
-	c := claim.Claim{Kind: claim.KubeSystem, Value: found.UID}
-	if err := r.take(ctx, s, c); err != nil {
+	var held *claim.HeldError
+	if err := r.claims.TakeAll(ctx, s.Cluster, claims...); err != nil && !errors.As(err, &held) {
 		return err
 	}
-	src.claims = append(src.claims, c)
+	return r.claims.Keep(ctx, s.Cluster, claims...)
+}
+
+// identify compares a cluster that answered at d with the one that was there before, and claims it. Nothing is claimed for an address
+// that was not let through, or where nobody answered: it might be another's.
+func (r *Reconciler) identify(ctx context.Context, s *scope, src *ways, d argo.Destination, found connect.Cluster) error {
+	if err := s.sameAsBefore(src, d, found); err != nil {
+		return err
+	}
+	claims := serverClaims(d)
+	if found.UID != "" {
+		claims = append(claims, claim.Claim{Kind: claim.KubeSystem, Value: found.UID})
+	}
+	if err := r.take(ctx, s, claims...); err != nil {
+		return err
+	}
+	src.claims = append(src.claims, claims...)
 	return nil
 }
 
-// keepClaims drops what the Cluster claimed before and doesn't use any more.
+// sameAsBefore refuses another cluster than the one that was registered. Two UIDs tell; where one is not known, because the account may
+// not read it, only the same address under the same CA counts as the same cluster.
+func (s *scope) sameAsBefore(src *ways, d argo.Destination, found connect.Cluster) error {
+	if s.Status.Identity == nil {
+		return nil
+	}
+	known := s.Status.Identity.KubeSystemUID
+	switch {
+	case known != "" && found.UID != "" && known != found.UID:
+		return &refusal{v1alpha1.ReasonIdentityChanged, fmt.Sprintf(
+			"Another cluster answers than the one that was registered: its kube-system has UID %s, not %s. Nothing destructive is done. Put the old cluster's kubeconfig back, and register the new one under another name.",
+			found.UID, known)}
+	case known != "" && found.UID != "", src.stored == nil && known == "":
+		return nil
+	case src.stored != nil && kubeconfig.ServerKey(d.Config.Server) == kubeconfig.ServerKey(src.stored.Config.Server) &&
+		bytes.Equal(d.Config.CAData, src.stored.Config.CAData):
+		return nil
+	}
+	return &refusal{v1alpha1.ReasonIdentityChanged,
+		"It can't be told whether this is the cluster that was registered: the address or the CA is another, and the UID of kube-system is not known of both. Let the account read namespace kube-system, or register the cluster under another name."}
+}
+
+// keepClaims puts back claims off which somebody took a mark, also while the cluster does not answer, and drops what the Cluster
+// claimed before and doesn't use any more.
 func (r *Reconciler) keepClaims(ctx context.Context, s *scope, src *ways) error {
 	if id := s.Status.Identity; id != nil && id.KubeSystemUID != "" {
-		known := claim.Claim{Kind: claim.KubeSystem, Value: id.KubeSystemUID}
-		// Where somebody took its mark off, it is put back also while the cluster does not answer.
+		src.claims = append(src.claims, claim.Claim{Kind: claim.KubeSystem, Value: id.KubeSystemUID})
+	}
+	for _, known := range src.claims {
 		var held *refusal
 		if err := r.take(ctx, s, known); err != nil && !errors.As(err, &held) {
 			return err
 		}
-		src.claims = append(src.claims, known)
 	}
 	return r.claims.Keep(ctx, s.Cluster, src.claims...)
 }

@@ -29,7 +29,7 @@ func (r *Reconciler) delete(ctx context.Context, s *scope) (ctrl.Result, error) 
 	}
 	r.looks.forget(s.Name)
 	s.Status.ObservedGeneration = s.Generation
-	deletion.Confirm(s.Cluster, r.Clock.Now())
+	deletion.Confirm(s.Cluster, r.Clock.Now(), s.retracted != nil)
 	if s.Status.Deletion == nil || s.Status.Deletion.StartedAt == nil {
 		return r.begin(s)
 	}

@@ -38,7 +38,7 @@ func (r *Reconciler) register(ctx context.Context, s *scope, acc access) error {
 			"Secret %s in namespace %s belongs to somebody else. Delete it, or register the cluster under another name.", name, v1alpha1.ArgoNamespace))
 	case errors.Is(err, argo.ErrNoNamespace):
 		s.notRegistered(v1alpha1.ReasonArgoNotInstalled, fmt.Sprintf(
-			"Namespace %s does not exist on the management cluster. Install Argo CD there.", v1alpha1.ArgoNamespace))
+			"Namespace %s does not exist on the management cluster, or the operator has no rights in it. Install Argo CD there, and apply deploy/rbac.", v1alpha1.ArgoNamespace))
 	case err != nil:
 		return err
 	default:

@@ -24,6 +24,7 @@ func replacementCases() map[string]func(*testing.T, *world) {
 		"good":           replacedByAGoodOne,
 		"bad":            replacedByBadOnes,
 		"another":        replacedByAnotherCluster,
+		"unknown":        replacedByAnUnknownCluster,
 		"deleted":        kubeconfigDeleted,
 		"other secret":   otherSecretNamed,
 		"late":           kubeconfigMadeLater,
@@ -134,11 +135,31 @@ func replacedByAnotherCluster(t *testing.T, _ *world) {
 	if err := argoConfig("identity", tokenConfig("S3CR3T.abc", one))(); err != nil {
 		t.Error(err)
 	}
-	// The other one belongs to the first as long as its kubeconfig does; after that it can be registered under a name of its own.
+	// The other one was not taken, so it can be registered under a name of its own.
 	register(t, "identity-two", k0{}.text(two))
-	eventually(t, has("identity-two", "Connected", "False", v1alpha1.ReasonAlreadyRegistered, "identity"))
+	eventually(t, has("identity-two", "Connected", "True", v1alpha1.ReasonConnected))
 	replace(t, "identity", k0{}.text(one))
-	eventually(t, has("identity", "Connected", "True", v1alpha1.ReasonConnected), has("identity-two", "Connected", "True", v1alpha1.ReasonConnected))
+	eventually(t, has("identity", "Connected", "True", v1alpha1.ReasonConnected))
+}
+
+// replacedByAnUnknownCluster is that an account that may not read the identity is no way around it.
+func replacedByAnUnknownCluster(t *testing.T, _ *world) {
+	blind := func(b *testcluster.Behaviour) {
+		b.Forbidden = []string{"/api/v1/nodes", "/api/v1/namespaces/kube-system"}
+	}
+	one, two := start(t, testcluster.Options{}), start(t, testcluster.Options{})
+	two.Change(blind)
+	register(t, "known", k0{}.text(one))
+	eventually(t, has("known", "Connected", "True", v1alpha1.ReasonConnected))
+	replace(t, "known", k0{}.text(two))
+	eventually(t, has("known", "Connected", "True", v1alpha1.ReasonReplacementRefused, "can't be told"))
+	if err := argoConfig("known", tokenConfig("S3CR3T.abc", one))(); err != nil {
+		t.Error(err)
+	}
+	// At the same address under the same CA it is the same cluster, with fewer rights.
+	one.Change(blind)
+	replace(t, "known", k0{User: `{token: "S3CR3T.less"}`}.text(one))
+	eventually(t, has("known", "Connected", "True", v1alpha1.ReasonLimitedAccess), argoConfig("known", tokenConfig("S3CR3T.less", one)))
 }
 
 func deleteSecret(t *testing.T, namespace, name string) {
@@ -293,7 +314,10 @@ func argoSecretStripped(t *testing.T, _ *world) {
 		}
 		changeSecret(t, key.Namespace, key.Name, func(s *corev1.Secret) {
 			for name := range before.Labels {
-				delete(s.Labels, name)
+				// The others are guarded by a policy.
+				if name != v1alpha1.LabelCluster && name != v1alpha1.LabelIncarnation {
+					delete(s.Labels, name)
+				}
 			}
 		})
 		changeSecret(t, key.Namespace, key.Name, func(s *corev1.Secret) { s.OwnerReferences = nil })

@@ -26,6 +26,8 @@ type scope struct {
 	before *v1alpha1.Cluster
 	// stored is the Cluster as the API server last had it, as the ground of the next patch.
 	stored *v1alpha1.Cluster
+	// retracted is not nil where the confirmation of a deletion was taken out since the last reconcile.
+	retracted any
 }
 
 func newScope(cluster *v1alpha1.Cluster) *scope {
@@ -92,8 +94,8 @@ func (s *scope) report(ctx context.Context, recorder events.EventRecorder) {
 		if was != nil && was.Status == now.Status && was.Reason == now.Reason {
 			continue
 		}
-		// That it is not connected yet is what the other condition says.
-		bad := now.Status == metav1.ConditionFalse && now.Reason != v1alpha1.ReasonNotConnected
+		// That it is not connected yet is what the other condition says, and the pull request is nobody's fault.
+		bad := now.Status == metav1.ConditionFalse && now.Reason != v1alpha1.ReasonNotConnected && now.Reason != v1alpha1.ReasonAppOfAppsMissing
 		s.event(ctx, recorder, bad, now.Reason, now.Type, now.Message)
 	}
 	now, was := s.Status.Deletion, s.before.Status.Deletion

@@ -17,18 +17,19 @@ import (
 // serverCases are those about addresses: whom they are for, and who has them already.
 func serverCases() map[string]func(*testing.T, *world) {
 	return map[string]func(*testing.T, *world){
-		"org private":    orgAddresses,
-		"org public":     orgPublicAddress,
-		"platform":       platformPrivateAddress,
-		"a13 rancher":    rancher,
-		"b03 twice":      sameServerTwice,
-		"b03 org":        sameServerForAnOrg,
-		"b03 uid":        sameClusterTwice,
-		"a15 providers":  providersOfNodes,
-		"spec.server":    serverForArgoCD,
-		"in cluster":     inCluster,
-		"management":     managementCluster,
-		"management api": managementByKubeconfig,
+		"org private":     orgAddresses,
+		"org public":      orgPublicAddress,
+		"platform":        platformPrivateAddress,
+		"a13 rancher":     rancher,
+		"b03 twice":       sameServerTwice,
+		"b03 org":         sameServerForAnOrg,
+		"b03 uid":         sameClusterTwice,
+		"not let through": addressNotLetThrough,
+		"a15 providers":   providersOfNodes,
+		"spec.server":     serverForArgoCD,
+		"in cluster":      inCluster,
+		"management":      managementCluster,
+		"management api":  managementByKubeconfig,
 	}
 }
 
@@ -161,6 +162,17 @@ func sameServerForAnOrg(t *testing.T, w *world) {
 	if err != nil || strings.Contains(fmt.Sprint(c.Status), "secret-project") || strings.Contains(fmt.Sprint(c.Status), "globex") {
 		t.Errorf("an org is told of another's cluster: %+v %v", c.Status, err)
 	}
+}
+
+// addressNotLetThrough is that an address says nothing to an org that may not be dialled for it, and is not taken from anybody.
+func addressNotLetThrough(t *testing.T, _ *world) {
+	wc := start(t, testcluster.Options{})
+	register(t, "squatter", k0{}.text(wc), ofOrg("acme"))
+	eventually(t, has("squatter", "Connected", "False", v1alpha1.ReasonAddressRefused))
+	register(t, "squatted", k0{}.text(wc))
+	eventually(t, has("squatted", "Connected", "True", v1alpha1.ReasonConnected))
+	register(t, "prober", k0{}.text(wc), ofOrg("acme"))
+	eventually(t, has("prober", "Connected", "False", v1alpha1.ReasonAddressRefused))
 }
 
 // sameClusterTwice is one cluster under two addresses.

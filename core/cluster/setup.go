@@ -114,7 +114,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 			MaxConcurrentReconciles: workers,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](50*time.Millisecond, time.Minute),
 		}).
-		For(&v1alpha1.Cluster{}, builder.WithPredicates(changedByOthers())).
+		For(&v1alpha1.Cluster{}, builder.WithPredicates(r.retracted.watch(), changedByOthers())).
 		WatchesMetadata(secret, handler.EnqueueRequestsFromMapFunc(r.clustersOfSecret)).
 		Watches(&corev1.ConfigMap{}, claimHandler(r)).
 		WatchesRawSource(source.TypedChannel(wake, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, name string) []reconcile.Request {

@@ -44,8 +44,8 @@ type ways struct {
 func (r *Reconciler) ways(ctx context.Context, s *scope) (*ways, error) {
 	src := &ways{}
 	live, err := r.argo.Get(ctx, s.Cluster)
-	if err != nil && !errors.Is(err, argo.ErrTaken) {
-		return nil, err
+	if err != nil && !errors.Is(err, argo.ErrTaken) && !errors.Is(err, argo.ErrNoNamespace) {
+		return nil, err // the other two are told by the phase register
 	}
 	if live != nil {
 		// A Secret that somebody broke holds nothing worth keeping; it is written again from the kubeconfig.
@@ -55,22 +55,8 @@ func (r *Reconciler) ways(ctx context.Context, s *scope) (*ways, error) {
 		}
 	}
 	src.offered, err = r.offer(ctx, s)
-	if errors.As(err, &src.refused) {
-		return src, nil
-	}
-	if err != nil {
+	if err != nil && !errors.As(err, &src.refused) {
 		return nil, err
-	}
-	for _, c := range serverClaims(*src.offered) {
-		err := r.take(ctx, s, c)
-		if errors.As(err, &src.refused) {
-			src.offered = nil
-			return src, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		src.claims = append(src.claims, c)
 	}
 	return src, nil
 }
@@ -94,7 +80,9 @@ func (r *Reconciler) offer(ctx context.Context, s *scope) (*argo.Destination, er
 	}
 	text, ok := secret.Data[ref.Key]
 	if !ok {
-		return nil, missing(ref, "Secret %s in namespace %s has no key %s.", ref.Name, v1alpha1.Namespace, ref.Key)
+		return nil, &refusal{v1alpha1.ReasonKubeconfigMissing, fmt.Sprintf(
+			"Secret %s in namespace %s has no key %s. Name the key it has in spec.connection.kubeconfigSecretRef.key, or put the kubeconfig under this one.",
+			ref.Name, v1alpha1.Namespace, ref.Key)}
 	}
 	if err := r.takeOver(ctx, s, &secret); err != nil {
 		return nil, err
@@ -186,9 +174,9 @@ func (r *Reconciler) takeOver(ctx context.Context, s *scope, secret *corev1.Secr
 	return nil
 }
 
-// take claims something for the Cluster.
-func (r *Reconciler) take(ctx context.Context, s *scope, c claim.Claim) error {
-	err := r.claims.Take(ctx, s.Cluster, c)
+// take claims things for the Cluster, all of them or none.
+func (r *Reconciler) take(ctx context.Context, s *scope, claims ...claim.Claim) error {
+	err := r.claims.TakeAll(ctx, s.Cluster, claims...)
 	var held *claim.HeldError
 	if !errors.As(err, &held) {
 		return err
@@ -196,7 +184,9 @@ func (r *Reconciler) take(ctx context.Context, s *scope, c claim.Claim) error {
 	holder := &v1alpha1.Cluster{Spec: v1alpha1.ClusterSpec{Org: held.Org}}
 	holder.Name = held.Holder
 	message := fmt.Sprintf("This API server is registered already, as %s. Use that one, or delete it first.", s.nameFor(holder))
-	if held.Holder == r.ManagementName {
+	if s.Spec.Org != "" && held.Org != s.Spec.Org {
+		message = "This API server is registered already, as another Cluster. Ask a platform admin who uses it."
+	} else if held.Holder == r.ManagementName {
 		message = "This is the API server of the management cluster. Set spec.inCluster: true instead of spec.connection to register it under another name."
 	}
 	return &refusal{v1alpha1.ReasonAlreadyRegistered, message}

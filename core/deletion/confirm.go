@@ -6,7 +6,6 @@ package deletion
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
@@ -17,15 +16,15 @@ import (
 const confirmationCounts = 10 * time.Minute
 
 // Confirm keeps status.confirmation in step with the annotation, and says in how long it will change by itself (zero: never).
-// The admission policy reads the status, because a policy can't tell the time.
-func Confirm(cluster *v1alpha1.Cluster, now time.Time) time.Duration {
+// retracted is true where the annotation was seen to be taken out since the last call, though it may stand again. The admission
+// policy reads the status, because a policy can't tell the time.
+func Confirm(cluster *v1alpha1.Cluster, now time.Time, retracted bool) time.Duration {
 	if cluster.Annotations[v1alpha1.AnnotationConfirmDelete] != cluster.Name {
 		cluster.Status.Confirmation = nil
 		return 0
 	}
-	at, exact := setAt(cluster, now)
-	if seen := cluster.Status.Confirmation; seen == nil || (exact && at.After(seen.SeenAt.Time)) {
-		cluster.Status.Confirmation = &v1alpha1.Confirmation{SeenAt: *v1alpha1.Seconds(at)}
+	if cluster.Status.Confirmation == nil || retracted {
+		cluster.Status.Confirmation = &v1alpha1.Confirmation{SeenAt: *v1alpha1.Seconds(setAt(cluster, now))}
 	}
 	left := cluster.Status.Confirmation.SeenAt.Add(confirmationCounts).Sub(now)
 	cluster.Status.Confirmation.Expired = left <= 0
@@ -48,10 +47,9 @@ func HowToConfirm(cluster *v1alpha1.Cluster) string {
 	return "The Cluster was deleted without confirmation in the ten minutes before, and nothing was done. To go on: " + command
 }
 
-// setAt is when the annotation was set, as the API server wrote it down beside whoever set it; now where it did not. It is exact where
-// the time is about nothing but the annotation, as after kubectl annotate: only then does a newer time tell that it was taken out and
-// set anew between two looks at it.
-func setAt(cluster *v1alpha1.Cluster, now time.Time) (at time.Time, exact bool) {
+// setAt is when the annotation was set, as the API server wrote it down beside whoever set it; now where it did not. The time may be
+// later, since it is that of the last change by the same hand, so it counts only when the annotation is seen for the first time.
+func setAt(cluster *v1alpha1.Cluster, now time.Time) time.Time {
 	const name = "f:" + v1alpha1.AnnotationConfirmDelete
 	for _, entry := range cluster.ManagedFields {
 		if entry.Time == nil || entry.FieldsV1 == nil || !entry.Time.Time.Before(now) {
@@ -62,12 +60,9 @@ func setAt(cluster *v1alpha1.Cluster, now time.Time) (at time.Time, exact bool) 
 				Annotations map[string]any `json:"f:annotations"`
 			} `json:"f:metadata"`
 		}
-		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil || fields.Metadata.Annotations[name] == nil {
-			continue
+		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err == nil && fields.Metadata.Annotations[name] != nil {
+			return entry.Time.Time
 		}
-		alone := `{"f:metadata":{"f:annotations":{"` + name + `":{}}}}`
-		raw := strings.Replace(string(entry.FieldsV1.GetRawBytes()), `".":{},`, "", 1)
-		return entry.Time.Time, raw == alone
 	}
-	return now, false
+	return now
 }

@@ -4,7 +4,6 @@
 package deletion_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -17,15 +16,12 @@ import (
 
 func noon() time.Time { return time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC) }
 
-// confirmed is a Cluster whose annotation was set at a time, as kubectl annotate leaves it, beside what else the same manager set.
-func confirmed(at time.Time, beside ...string) *v1alpha1.Cluster {
+// confirmed is a Cluster whose annotation was set at a time, as kubectl annotate leaves it.
+func confirmed(at time.Time) *v1alpha1.Cluster {
 	c := &v1alpha1.Cluster{}
 	c.Name = "edge"
 	c.Annotations = map[string]string{v1alpha1.AnnotationConfirmDelete: "edge"}
 	fields := `".":{},"f:` + v1alpha1.AnnotationConfirmDelete + `":{}`
-	for _, name := range beside {
-		fields += fmt.Sprintf(`,"f:%s":{}`, name)
-	}
 	when := metav1.NewTime(at)
 	c.ManagedFields = []metav1.ManagedFieldsEntry{{
 		Manager: "kubectl-annotate", Time: &when,
@@ -44,29 +40,30 @@ func TestConfirm(t *testing.T) {
 	unmarked := confirmed(noon())
 	unmarked.ManagedFields = nil
 	cases := map[string]struct {
-		reason  string
-		cluster *v1alpha1.Cluster
-		now     time.Time
-		seen    time.Time
-		expired bool
-		left    time.Duration
+		reason    string
+		cluster   *v1alpha1.Cluster
+		now       time.Time
+		seen      time.Time
+		expired   bool
+		left      time.Duration
+		retracted bool
 	}{
-		"just set":         {"it counts from when it was set", confirmed(noon()), noon().Add(time.Second), noon(), false, 10*time.Minute - time.Second},
-		"seen late":        {"an operator that was away doesn't make it longer", confirmed(noon()), noon().Add(9 * time.Minute), noon(), false, time.Minute},
-		"in git":           {"a year later it counts no more", confirmed(noon()), noon().AddDate(1, 0, 0), noon(), true, 0},
-		"ten minutes":      {"at ten minutes it has ended", seen(confirmed(noon()), noon()), noon().Add(10 * time.Minute), noon(), true, 0},
-		"unknown":          {"where nobody wrote it down, it counts from now", unmarked, noon(), noon(), false, 10 * time.Minute},
-		"set anew":         {"out and in again between two looks", seen(confirmed(noon().Add(time.Hour)), noon()), noon().Add(time.Hour + time.Second), noon().Add(time.Hour), false, 10*time.Minute - time.Second},
-		"something beside": {"the time may be another annotation's, so it does not count anew", seen(confirmed(noon().Add(time.Hour), "note"), noon()), noon().Add(time.Hour + time.Second), noon(), true, 0},
-		"other name":       {"another Cluster's name is no confirmation", other, noon(), time.Time{}, false, 0},
-		"none":             {"no annotation", seen(&v1alpha1.Cluster{}, noon()), noon(), time.Time{}, false, 0},
+		"just set":    {"it counts from when it was set", confirmed(noon()), noon().Add(time.Second), noon(), false, 10*time.Minute - time.Second, false},
+		"seen late":   {"an operator that was away doesn't make it longer", confirmed(noon()), noon().Add(9 * time.Minute), noon(), false, time.Minute, false},
+		"in git":      {"a year later it counts no more", confirmed(noon()), noon().AddDate(1, 0, 0), noon(), true, 0, false},
+		"ten minutes": {"at ten minutes it has ended", seen(confirmed(noon()), noon()), noon().Add(10 * time.Minute), noon(), true, 0, false},
+		"unknown":     {"where nobody wrote it down, it counts from now", unmarked, noon(), noon(), false, 10 * time.Minute, false},
+		"set anew":    {"out and in again between two looks", seen(confirmed(noon().Add(time.Hour)), noon()), noon().Add(time.Hour + time.Second), noon().Add(time.Hour), false, 10*time.Minute - time.Second, true},
+		"same hand":   {"a newer time alone may be that of anything else the same hand did", seen(confirmed(noon().Add(time.Hour)), noon()), noon().Add(time.Hour + time.Second), noon(), true, 0, false},
+		"other name":  {"another Cluster's name is no confirmation", other, noon(), time.Time{}, false, 0, true},
+		"none":        {"no annotation", seen(&v1alpha1.Cluster{}, noon()), noon(), time.Time{}, false, 0, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.cluster.Name == "" {
 				tc.cluster.Name = "edge"
 			}
-			left := deletion.Confirm(tc.cluster, tc.now)
+			left := deletion.Confirm(tc.cluster, tc.now, tc.retracted)
 			got := tc.cluster.Status.Confirmation
 			if tc.seen.IsZero() {
 				if got != nil || left != 0 {

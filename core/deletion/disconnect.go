@@ -29,6 +29,10 @@ func disconnect(ctx context.Context, s *Scope) (pipeline.Outcome, error) {
 	var waits []string
 	for _, key := range keys {
 		kept, err := owned.Remove(ctx, s.Client, s.Live, &corev1.Secret{}, key, s.Cluster)
+		if apierrors.IsForbidden(err) {
+			return pipeline.Wait(10*time.Second, v1alpha1.CauseYou, fmt.Sprintf(
+				"The operator has no rights in namespace %s, and can't tell whether Secret %s is gone. Apply deploy/namespaces.yaml and deploy/rbac.", key.Namespace, key)), nil
+		}
 		if err != nil {
 			return pipeline.Outcome{}, err
 		}
@@ -97,7 +101,7 @@ func parting(cluster *v1alpha1.Cluster) string {
 	case cluster.Spec.InCluster:
 		return "Infrared has forgotten this name of the management cluster; the management cluster itself is untouched."
 	case cluster.Status.Identity == nil:
-		return "Infrared never reached the cluster, and has dropped what it held for it."
+		return "Infrared never reached the cluster, and has dropped what it held for it. A Secret that held no kubeconfig under the key named was never taken over, and stays."
 	case cluster.Status.Identity.ServiceAccount == "":
 		return "Argo CD has forgotten the cluster and its kubeconfig is dropped; the cluster goes on running. Withdraw on it the credential that the kubeconfig held."
 	}

@@ -43,18 +43,16 @@ func Labels(cluster *v1alpha1.Cluster) map[string]string {
 	}
 }
 
-// By reports whether the object is of just this incarnation. Labels say so first, as they survive a restore from a backup. Where
-// somebody took them off, the owner reference does, and where that is gone too, the finalizer, which nobody but the operator puts
-// on: the object then must be one that the Cluster names.
+// By reports whether the object is of just this incarnation. Labels say so first: they survive a restore from a backup, and a policy
+// lets nobody take them off a Secret of ours. Where they are off all the same, the owner reference does. A finalizer alone says
+// nothing: two Clusters may name one Secret.
 func By(obj metav1.Object, cluster *v1alpha1.Cluster) bool {
 	if label := obj.GetLabels()[v1alpha1.LabelIncarnation]; label != "" {
 		return label == cluster.Spec.Incarnation && obj.GetLabels()[v1alpha1.LabelCluster] == cluster.Name
 	}
-	refs := slices.DeleteFunc(slices.Clone(obj.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return !toCluster(r) })
-	if len(refs) > 0 {
-		return slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == cluster.UID })
-	}
-	return obj.GetLabels()[v1alpha1.LabelCluster] == "" && slices.Contains(obj.GetFinalizers(), v1alpha1.FinalizerDisconnect)
+	return slices.ContainsFunc(obj.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
+		return toCluster(r) && r.UID == cluster.UID
+	})
 }
 
 func toCluster(ref metav1.OwnerReference) bool {

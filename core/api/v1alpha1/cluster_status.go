@@ -69,6 +69,12 @@ type Identity struct {
 	// kubeSystemUID is the UID of namespace kube-system, which lives as long as the cluster. Empty where it may not be read.
 	// +optional
 	KubeSystemUID string `json:"kubeSystemUID,omitempty"`
+	// provider is what the nodes' provider IDs told last, also when there are no nodes any more.
+	// +optional
+	Provider string `json:"provider,omitempty"`
+	// region is what the nodes' labels told last.
+	// +optional
+	Region string `json:"region,omitempty"`
 	// serviceAccount is the <namespace>/<name> whose token Infrared uses, as the token itself says.
 	// +optional
 	ServiceAccount string `json:"serviceAccount,omitempty"`

@@ -265,11 +265,21 @@ func TestGuards(t *testing.T) {
 func TestSecretPolicy(t *testing.T) {
 	for _, namespace := range []string{"infrared", "argocd"} {
 		t.Run(namespace, func(t *testing.T) {
-			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "guarded", Finalizers: []string{v1alpha1.FinalizerDisconnect}}}
+			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "guarded", Finalizers: []string{v1alpha1.FinalizerDisconnect}, Labels: map[string]string{v1alpha1.LabelCluster: "edge", "team": "x"}}}
 			mustCreate(t, env.Client, s)
 			off := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-			if wrong := refusedBy(env.Client.Patch(t.Context(), s.DeepCopy(), off), "metadata.finalizers", "infrared-operator alone"); wrong != nil {
+			if wrong := refusedBy(env.Client.Patch(t.Context(), s.DeepCopy(), off), "metadata.finalizers", "until infrared-operator lets", "kubectl apply"); wrong != nil {
 				t.Errorf("nobody else takes it off, but %v", wrong)
+			}
+			for _, labels := range []string{`null`, `{"infrared-cluster":null}`, `{"infrared-cluster":"other"}`} {
+				change := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":`+labels+`}}`))
+				if wrong := refusedBy(env.Client.Patch(t.Context(), s.DeepCopy(), change), "metadata.labels", "which Cluster"); wrong != nil {
+					t.Errorf("nobody else says whose it is, but %v", wrong)
+				}
+			}
+			team := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"team":null}}}`))
+			if err := env.Client.Patch(t.Context(), s.DeepCopy(), team); err != nil {
+				t.Errorf("other labels are a person's, but: %v", err)
 			}
 			data := client.RawPatch(types.MergePatchType, []byte(`{"stringData":{"a":"b"}}`))
 			if err := env.Client.Patch(t.Context(), s.DeepCopy(), data); err != nil {

@@ -88,6 +88,30 @@ func (cp *ControlPlane) takePort() error {
 	return cp.writeConfig(time.Now())
 }
 
+// NewPort gives another port to a control plane whose API server doesn't run,
+// which makes kubeconfigs handed out before useless. The components that talk to the
+// API server are ended; Start starts them with the new address. It writes
+// URL, so nobody may read that meanwhile.
+func (cp *ControlPlane) NewPort() error {
+	if cp.runs(APIServer) {
+		return fmt.Errorf("the API server of control plane %q runs: its port can't be changed", cp.opts.Name)
+	}
+	cp.Kill(Scheduler)
+	cp.Kill(ControllerManager)
+	cp.freshPort = true
+	return cp.takePort()
+}
+
+// runs says whether a component's process is there.
+func (cp *ControlPlane) runs(component string) bool {
+	p := cp.Process(component)
+	if p == nil {
+		return false
+	}
+	_, ended := p.Exited()
+	return !ended
+}
+
 // Name is what messages and the kubeconfig call it.
 func (cp *ControlPlane) Name() string { return cp.opts.Name }
 
@@ -129,6 +153,11 @@ func (cp *ControlPlane) Start(ctx context.Context) error {
 }
 
 func (cp *ControlPlane) startOnce(ctx context.Context) error {
+	// Somebody may have come since the API server died. It would try to listen
+	// for half a minute and then say nothing of a way out.
+	if !cp.runs(APIServer) && !portFreeSoon(cp.port) {
+		return cp.portTaken()
+	}
 	for _, c := range []string{Etcd, APIServer} {
 		if err := cp.ensureRunning(c); err != nil {
 			return err

@@ -31,7 +31,7 @@ func (cp *ControlPlane) Kubectl(ctx context.Context, args ...string) (string, er
 // WaitCRDs returns when every CustomResourceDefinition is Established, which
 // is when its objects can be made.
 func (cp *ControlPlane) WaitCRDs(ctx context.Context) error {
-	return cp.wait(ctx, func() error {
+	return cp.wait(ctx, cp.opts.Components, func() error {
 		var list struct {
 			Items []struct {
 				Metadata struct {

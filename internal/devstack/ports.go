@@ -37,6 +37,10 @@ func (e *PortTakenError) Error() string {
 		e.Port, e.Name, holder)
 }
 
+func (cp *ControlPlane) portTaken() error {
+	return &PortTakenError{Name: cp.opts.Name, Port: cp.port, Holder: proc.PortHolder(cp.port)}
+}
+
 // choosePort gives the API server's port: the one it had, which must be free,
 // or any free one when it had none or fresh is asked for.
 //

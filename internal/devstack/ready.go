@@ -14,9 +14,10 @@ import (
 
 const readyPoll = 50 * time.Millisecond
 
-// waitAnswering returns when the API server answers at all.
+// waitAnswering returns when the API server answers at all. The others may
+// have died with an earlier one: their turn to be started comes after.
 func (cp *ControlPlane) waitAnswering(ctx context.Context) error {
-	return cp.wait(ctx, func() error {
+	return cp.wait(ctx, []string{Etcd, APIServer}, func() error {
 		err := cp.api.call(ctx, http.MethodGet, "/livez", nil, nil)
 		var answer *statusError
 		if errors.As(err, &answer) {
@@ -32,7 +33,7 @@ func (cp *ControlPlane) waitReady(ctx context.Context) error {
 	if slices.Contains(cp.opts.Components, ControllerManager) {
 		paths = append(paths, "/api/v1/namespaces/default/serviceaccounts/default")
 	}
-	return cp.wait(ctx, func() error {
+	return cp.wait(ctx, cp.opts.Components, func() error {
 		for len(paths) > 0 {
 			if err := cp.api.call(ctx, http.MethodGet, paths[0], nil, nil); err != nil {
 				return err
@@ -43,8 +44,8 @@ func (cp *ControlPlane) waitReady(ctx context.Context) error {
 	})
 }
 
-// wait tries until it works, a component dies, or ctx ends.
-func (cp *ControlPlane) wait(ctx context.Context, try func() error) error {
+// wait tries until it works, one of the components dies, or ctx ends.
+func (cp *ControlPlane) wait(ctx context.Context, components []string, try func() error) error {
 	ticker := time.NewTicker(readyPoll)
 	defer ticker.Stop()
 	for {
@@ -52,7 +53,7 @@ func (cp *ControlPlane) wait(ctx context.Context, try func() error) error {
 		if err == nil {
 			return nil
 		}
-		if dead := cp.deadError(); dead != nil {
+		if dead := cp.deadError(components); dead != nil {
 			return dead
 		}
 		select {
@@ -63,11 +64,11 @@ func (cp *ControlPlane) wait(ctx context.Context, try func() error) error {
 	}
 }
 
-// deadError describes the first component that was started and has ended; nil
-// when all run. They are looked at in the order in which they depend on each other, so the
+// deadError describes the first of the components that was started and has
+// ended; nil when all run. They are looked at in the order in which they depend on each other, so the
 // cause comes before what follows from it.
-func (cp *ControlPlane) deadError() error {
-	for _, c := range cp.opts.Components {
+func (cp *ControlPlane) deadError(components []string) error {
+	for _, c := range components {
 		p := cp.Process(c)
 		if p == nil {
 			continue
@@ -76,7 +77,7 @@ func (cp *ControlPlane) deadError() error {
 			continue
 		}
 		if c == APIServer && !portFree(cp.port) {
-			return &PortTakenError{Name: cp.opts.Name, Port: cp.port}
+			return cp.portTaken()
 		}
 		return fmt.Errorf("control plane %q: %s", cp.opts.Name, p.Death())
 	}

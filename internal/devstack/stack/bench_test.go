@@ -146,10 +146,16 @@ func (b *bench) buildOperator() {
 
 func (b *bench) up(clusters ...string) (string, error) {
 	b.t.Helper()
+	return b.upWith(stack.UpOptions{Clusters: clusters})
+}
+
+func (b *bench) upWith(o stack.UpOptions) (string, error) {
+	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), 4*time.Minute)
 	defer cancel()
 	var out bytes.Buffer
-	err := b.Up(ctx, stack.UpOptions{Clusters: clusters, Operator: true, Out: &out})
+	o.Operator, o.Out = true, &out
+	err := b.Up(ctx, o)
 	return out.String(), err
 }
 

@@ -64,7 +64,7 @@ type clientUnit struct {
 
 	mu       sync.Mutex
 	process  *proc.Process
-	identity string // of the file that process runs
+	identity string // of the file that process runs and the address it was given
 	health   string // http://127.0.0.1:<port>
 	busy     bool
 	readyAt  time.Time
@@ -75,7 +75,11 @@ type clientUnit struct {
 // program that isn't built is left out.
 func (c *clientUnit) start(ctx context.Context, cp *devstack.ControlPlane) error {
 	identity := fileIdentity(c.stack.program(c.name))
-	if identity == "" || (identity == c.identity && c.isReady()) {
+	if identity == "" {
+		return nil
+	}
+	identity += " " + cp.URL
+	if identity == c.identity && c.isReady() {
 		return nil
 	}
 	c.stop()

@@ -5,6 +5,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -23,6 +24,7 @@ type plane struct {
 
 	mu      sync.Mutex
 	cp      *devstack.ControlPlane // nil until its folder could be claimed
+	address string                 // cp.URL as last seen between starts, which may change it
 	busy    bool                   // start is under way
 	readyAt time.Time              // zero until it was ready once
 	err     error                  // why the last start failed
@@ -58,9 +60,15 @@ func (p *plane) tryStart(ctx context.Context, newPort bool) error {
 		if err != nil {
 			return err
 		}
-		p.set(func() { p.cp = cp })
+		p.set(func() { p.cp, p.address = cp, cp.URL })
+	} else if newPort && p.apiServerEnded() {
+		if err := cp.NewPort(); err != nil {
+			return err
+		}
 	}
-	if err := cp.Start(ctx); err != nil {
+	err := cp.Start(ctx)
+	p.set(func() { p.address = cp.URL })
+	if err != nil {
 		return err
 	}
 	return p.writeKubeconfig(ctx, cp)
@@ -88,6 +96,15 @@ func (p *plane) stop() {
 	if cp := p.controlPlane(); cp != nil {
 		cp.Stop()
 	}
+}
+
+func (p *plane) apiServerEnded() bool {
+	process := p.controlPlane().Process(devstack.APIServer)
+	if process == nil {
+		return true
+	}
+	_, ended := process.Exited()
+	return ended
 }
 
 func (p *plane) controlPlane() *devstack.ControlPlane {
@@ -125,7 +142,7 @@ func (p *plane) rows() []Component {
 		if p.cp != nil {
 			p.describe(&row, broken)
 		}
-		if row.Phase == Dead && broken == "" {
+		if (row.Phase == Dead || row.Phase == Failed) && broken == "" {
 			broken = name
 		}
 		rows = append(rows, row)
@@ -137,9 +154,14 @@ func (p *plane) rows() []Component {
 func (p *plane) describe(row *Component, broken string) {
 	row.Log = p.cp.LogFile(row.Name)
 	if row.Name == devstack.APIServer {
-		row.Address = p.cp.URL
+		row.Address = p.address
 	}
 	process := p.cp.Process(row.Name)
+	if p.portTaken(row.Name, process) {
+		// How an earlier one ended doesn't matter any more.
+		row.Phase, row.Reason = Failed, p.err.Error()
+		return
+	}
 	if process == nil {
 		if p.err != nil {
 			row.Phase, row.Reason = NotReady, "not started: "+firstOf(broken, "the control plane")+" is not ready"
@@ -158,6 +180,19 @@ func (p *plane) describe(row *Component, broken string) {
 	default:
 		row.Phase, row.ReadyAt = Ready, p.readyAt
 	}
+}
+
+// portTaken says whether a component isn't started because somebody else has its port.
+func (p *plane) portTaken(component string, process *proc.Process) bool {
+	var taken *devstack.PortTakenError
+	if component != devstack.APIServer || p.busy || !errors.As(p.err, &taken) {
+		return false
+	}
+	if process == nil {
+		return true
+	}
+	_, ended := process.Exited()
+	return ended
 }
 
 // describeProcess fills in what is seen of a process from outside: it runs, or

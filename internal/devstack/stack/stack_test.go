@@ -29,6 +29,7 @@ func TestLife(t *testing.T) {
 	t.Run("SecondUpIsNoOp", b.testSecondUp)
 	t.Run("DeadComponentIsNamed", b.testDeath)
 	t.Run("NewerOperator", b.testNewerOperator)
+	t.Run("PortTakenUnderneath", b.testPortTakenUnderneath)
 	t.Run("KilledSupervisor", b.testKilledSupervisor)
 	t.Run("PortTaken", b.testPortTaken)
 	t.Run("Resume", b.testResume)

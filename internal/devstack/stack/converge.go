@@ -16,11 +16,6 @@ import (
 func (sup *supervisor) converge(ctx context.Context, w Wanted) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	// Before the files are used: what changes while they are is seen by the next Up.
-	inputs, err := sup.stack.inputs()
-	if err != nil {
-		sup.log.Print(err)
-	}
 	sup.mu.Lock()
 	planes := slices.Clone(sup.planes)
 	sup.mu.Unlock()
@@ -34,7 +29,7 @@ func (sup *supervisor) converge(ctx context.Context, w Wanted) {
 			}
 			sup.log.Printf("%s is ready at %s", p.name, p.controlPlane().URL)
 			if p.name == Management {
-				sup.startClients(ctx, p, w, inputs)
+				sup.startClients(ctx, p, w)
 			}
 		})
 	}
@@ -43,19 +38,25 @@ func (sup *supervisor) converge(ctx context.Context, w Wanted) {
 	sup.mu.Lock()
 	defer sup.mu.Unlock()
 	slices.SortFunc(sup.planes, comparePlanes)
-	sup.settled, sup.inputs = true, inputs
+	sup.settled = true
 }
 
 // startClients applies the manifests, then starts the programs that need them.
-func (sup *supervisor) startClients(ctx context.Context, management *plane, w Wanted, inputs string) {
+// Where that changed something they are started again: a ServiceAccount that
+// was deleted with its namespace took its tokens along, and kinds are looked
+// up once.
+func (sup *supervisor) startClients(ctx context.Context, management *plane, w Wanted) {
 	cp := management.controlPlane()
-	if err := sup.setup.apply(ctx, cp, inputs); err != nil {
+	changed, err := sup.setup.apply(ctx, cp)
+	if err != nil {
 		sup.log.Print(err)
 		return
 	}
 	for _, c := range sup.clients {
-		if !c.wanted(w) {
+		if changed || !c.wanted(w) {
 			c.stop()
+		}
+		if !c.wanted(w) {
 			continue
 		}
 		if err := c.start(ctx, cp); err != nil {

@@ -17,7 +17,8 @@
 //	command.lock     held by the command that is changing something
 //
 // Up raises the generation in wanted.json; the supervisor sees it, starts what is
-// wanted and doesn't run, and then writes that generation into state.json as
+// wanted and doesn't run, applies the manifests, which somebody may have deleted
+// or edited on the server, and then writes that generation into state.json as
 // settled. A process that dies stays dead, with its reason in
 // state.json, until the next Up: a loop of restarts would hide the reason.
 //

@@ -4,8 +4,6 @@
 package stack
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,33 +61,6 @@ func manifestFiles(path string) ([]string, error) {
 		}
 	}
 	return files, nil
-}
-
-// inputs is a digest of what a running stack was made from besides the control
-// plane: when it differs, Up has something to do.
-func (s *Stack) inputs() (string, error) {
-	h := sha256.New()
-	paths, err := s.manifests()
-	if err != nil {
-		return "", err
-	}
-	for _, path := range paths {
-		files, err := manifestFiles(path)
-		if err != nil {
-			return "", err
-		}
-		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				return "", fmt.Errorf("reading a manifest: %w", err)
-			}
-			fmt.Fprintf(h, "%s %x\n", file, sha256.Sum256(data))
-		}
-	}
-	for _, p := range clients() {
-		fmt.Fprintf(h, "%s %s\n", p.name, fileIdentity(s.program(p.name)))
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // program is the path of one of the project's own programs.

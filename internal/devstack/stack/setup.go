@@ -22,57 +22,69 @@ type setup struct {
 
 	mu      sync.Mutex
 	busy    bool
-	applied string // digest of the inputs that were applied last
+	applied string // identities of the objects, as they were after the last time
 	readyAt time.Time
 	err     error
 }
 
-// apply applies what changed since the last time and waits until the new
-// kinds can be used.
-func (s *setup) apply(ctx context.Context, cp *devstack.ControlPlane, inputs string) error {
+// apply applies the manifests and waits until the new kinds can be used. It
+// does so each time, because people delete and edit what is on a server. It
+// says whether that changed anything.
+func (s *setup) apply(ctx context.Context, cp *devstack.ControlPlane) (changed bool, err error) {
 	paths, err := s.stack.manifests()
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	same := s.applied == inputs
-	s.mu.Unlock()
-	if same || len(paths) == 0 {
-		return nil
+	if err != nil || len(paths) == 0 {
+		return false, err
 	}
 	s.set(func() { s.busy, s.err = true, nil })
-	err = s.applyManifests(ctx, cp, paths)
+	now, err := s.applyManifests(ctx, cp, paths)
 	s.set(func() {
 		s.busy, s.err = false, err
-		if err == nil {
-			s.applied, s.readyAt = inputs, time.Now()
+		changed = err == nil && s.applied != now
+		if changed {
+			s.applied, s.readyAt = now, time.Now()
 		}
 	})
-	return err
+	return changed, err
 }
 
 // applyManifests hands all of them to kubectl at once: most of the time that
-// it takes is its own start. What it printed is in the log.
-func (s *setup) applyManifests(ctx context.Context, cp *devstack.ControlPlane, paths []string) error {
-	args := []string{"apply", "--server-side", "--force-conflicts", "--field-manager=ir-dev"}
+// it takes is its own start. It gives the identities of the objects; the log
+// names them, or has what kubectl printed instead.
+func (s *setup) applyManifests(ctx context.Context, cp *devstack.ControlPlane, paths []string) (string, error) {
+	args := []string{"apply", "--server-side", "--force-conflicts", "--field-manager=" + fieldManager, "--output=json", "--show-managed-fields"}
 	for _, p := range paths {
 		args = append(args, "--filename="+p)
 	}
 	output, err := cp.Kubectl(ctx, args...)
-	if logErr := folder.WriteFile(s.log(), []byte(output)); logErr != nil {
-		return logErr
-	}
 	if err != nil {
-		return fmt.Errorf("applying the manifests: %s", complaint(output, err))
+		if logErr := folder.WriteFile(s.log(), []byte(output)); logErr != nil {
+			return "", logErr
+		}
+		return "", fmt.Errorf("applying the manifests: %s", complaint(output, err))
 	}
-	return cp.WaitCRDs(ctx)
+	objects, err := readApplied(output)
+	if err != nil {
+		return "", err
+	}
+	var names, identities strings.Builder
+	for _, a := range objects {
+		fmt.Fprintln(&names, "applied", a)
+		fmt.Fprintln(&identities, a.identity())
+	}
+	if err := folder.WriteFile(s.log(), []byte(names.String())); err != nil {
+		return "", err
+	}
+	if err := checkStaying(objects); err != nil {
+		return "", err
+	}
+	return identities.String(), cp.WaitCRDs(ctx)
 }
 
 // complaint is the first line that kubectl printed about what it could not do.
 func complaint(output string, err error) string {
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasSuffix(line, "serverside-applied") && !strings.HasPrefix(line, "Warning:") {
+		if line != "" && !strings.HasPrefix(line, "Warning:") {
 			return cut(line)
 		}
 	}

@@ -27,6 +27,8 @@ func TestLife(t *testing.T) {
 	t.Run("AddCluster", b.testAddCluster)
 	t.Run("Up", b.testUp)
 	t.Run("SecondUpIsNoOp", b.testSecondUp)
+	t.Run("DeletedByHand", b.testDeletedByHand)
+	t.Run("StillDeleting", b.testStillDeleting)
 	t.Run("DeadComponentIsNamed", b.testDeath)
 	t.Run("NewerOperator", b.testNewerOperator)
 	t.Run("PortTakenUnderneath", b.testPortTakenUnderneath)
@@ -82,11 +84,50 @@ func (b *bench) testSecondUp(t *testing.T) {
 		t.Errorf("a second Up says\n%s", out)
 	}
 	after := b.status()
-	was, _ := json.Marshal(before)
-	is, _ := json.Marshal(after)
+	was, _ := json.Marshal(before.Components)
+	is, _ := json.Marshal(after.Components)
 	if !bytes.Equal(was, is) {
 		t.Errorf("a second Up changed the stack\nfrom %s\nto   %s", was, is)
 	}
+}
+
+// Up puts back what somebody deleted or edited on the server, and only then says
+// that it did something.
+func (b *bench) testDeletedByHand(t *testing.T) {
+	b.t = t
+	before := b.row(stack.Management, devstack.APIServer)
+	b.kubectl(stack.Management, "delete", "namespace", "infrared")
+	b.kubectl(stack.Management, "delete", "customresourcedefinition", "things.example.com")
+	out := b.mustUp()
+	if strings.Contains(out, "nothing to do") || !strings.Contains(out, "manifests") {
+		t.Errorf("Up that puts something back says\n%s", out)
+	}
+	b.kubectl(stack.Management, "get", "namespace", "infrared")
+	b.kubectl(stack.Management, "get", "things")
+	b.kubectl("operator", "auth", "whoami") // its ServiceAccount went with the namespace
+	if now := b.row(stack.Management, devstack.APIServer); now.Pid != before.Pid {
+		t.Error("Up started again what was running")
+	}
+	if out := b.mustUp(); !strings.HasPrefix(out, "the stack is up already, nothing to do\n") {
+		t.Errorf("Up once more says\n%s", out)
+	}
+}
+
+// A namespace that is still on its way out takes a manifest, and is gone soon after.
+func (b *bench) testStillDeleting(t *testing.T) {
+	b.t = t
+	held := filepath.Join(t.TempDir(), "held.yaml")
+	put(t, held, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: infrared, finalizers: [example.com/held]}\n")
+	b.kubectl(stack.Management, "create", "--filename="+held)
+	b.kubectl(stack.Management, "delete", "namespace", "infrared", "--wait=false")
+	_, err := b.up()
+	if err == nil || !strings.Contains(err.Error(), "Namespace infrared is still being deleted: run ir dev up again") {
+		t.Errorf("Up under a deletion: %v", err)
+	}
+	b.kubectl(stack.Management, "patch", "configmap", "held", "--namespace=infrared", "--type=merge", `--patch={"metadata":{"finalizers":null}}`)
+	b.kubectl(stack.Management, "wait", "--for=delete", "--timeout=60s", "namespace/infrared")
+	b.mustUp()
+	b.kubectl("operator", "auth", "whoami")
 }
 
 func (b *bench) testDeath(t *testing.T) {

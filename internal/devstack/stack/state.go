@@ -56,7 +56,6 @@ type State struct {
 	Supervisor int         `json:"supervisor"` // its pid; 0 when it was killed
 	Generation int64       `json:"generation"` // of the wanted set that was acted upon last
 	Settled    bool        `json:"settled"`    // all was tried that this generation asks for
-	Inputs     string      `json:"inputs"`     // digest of the manifests and programs in use
 	Components []Component `json:"components"` // management first, then by name; each in the order of starting
 }
 

@@ -44,7 +44,6 @@ type supervisor struct {
 	clients    []*clientUnit
 	generation int64
 	settled    bool
-	inputs     string
 
 	published []byte // state.json as it was written last; the main goroutine's
 }
@@ -187,7 +186,7 @@ func (sup *supervisor) publish() {
 func (sup *supervisor) state() State {
 	sup.mu.Lock()
 	defer sup.mu.Unlock()
-	st := State{Format: format, Supervisor: os.Getpid(), Generation: sup.generation, Settled: sup.settled, Inputs: sup.inputs}
+	st := State{Format: format, Supervisor: os.Getpid(), Generation: sup.generation, Settled: sup.settled}
 	for _, p := range sup.planes {
 		st.Components = append(st.Components, p.rows()...)
 		if p.name != Management {

@@ -35,8 +35,9 @@ type UpOptions struct {
 }
 
 // Up brings the stack up, adds to it, or starts again what died in it, and
-// returns when everything is ready. When all is up already it changes nothing and says
-// so. Its error names each component that isn't ready, why, and where its log is.
+// returns when everything is ready. The manifests are applied each time; when
+// that too changes nothing it says so. Its error names each component that isn't
+// ready, why, and where its log is.
 //
 // When ctx ends first the stack goes on starting without us.
 func (s *Stack) Up(ctx context.Context, o UpOptions) error {
@@ -70,14 +71,14 @@ func (s *Stack) Up(ctx context.Context, o UpOptions) error {
 	defer cancel()
 	told := teller{out: o.Out, start: time.Now(), said: map[string]bool{}}
 	if running {
-		done, err := s.nothingToDo(wanted, next, told)
-		if err != nil {
+		// A supervisor that has only just been started has written nothing yet.
+		if told.before, err = s.readState(); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		if done {
-			fmt.Fprintln(o.Out, "the stack is up already, nothing to do")
-			return s.printAddresses(o.Out)
-		}
+		told.know(told.before)
+	}
+	if !told.before.Healthy() || !slices.Equal(wanted.Clusters, next.Clusters) {
+		fmt.Fprintf(o.Out, "starting what doesn't run of %s\n", strings.Join(append([]string{Management}, next.Clusters...), ", "))
 	}
 	next.Generation = wanted.Generation + 1
 	if err := writeJSON(s.wantedFile(), next); err != nil {
@@ -106,25 +107,6 @@ func merge(was Wanted, o UpOptions) Wanted {
 	}
 }
 
-// nothingToDo says whether a running stack is all that is asked for. What is
-// ready in it is no news to tell.
-func (s *Stack) nothingToDo(was, next Wanted, told teller) (bool, error) {
-	st, err := s.readState()
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil // it has only just been started
-	}
-	if err != nil {
-		return false, err
-	}
-	told.know(st)
-	inputs, err := s.inputs()
-	if err != nil {
-		return false, err
-	}
-	same := slices.Equal(was.Clusters, next.Clusters) && was.Operator == next.Operator
-	return same && st.Generation == was.Generation && st.Inputs == inputs && st.Healthy(), nil
-}
-
 // lockCommand keeps two commands from changing the stack at the same time.
 func (s *Stack) lockCommand(out io.Writer) (unlock func(), err error) {
 	path := s.path("command.lock")
@@ -146,7 +128,6 @@ var errFollowLimit = errors.New("the limit of waiting for the stack")
 // calls atWork when the supervisor has taken up the wish, or a later one: the
 // supervisor serves only the newest, and each includes the clusters of those before.
 func (s *Stack) follow(ctx context.Context, pid int, w Wanted, ended <-chan struct{}, told teller, atWork func()) error {
-	fmt.Fprintf(told.out, "starting what doesn't run of %s\n", strings.Join(append([]string{Management}, w.Clusters...), ", "))
 	ticker := time.NewTicker(tick / 2)
 	defer ticker.Stop()
 	for {
@@ -158,7 +139,7 @@ func (s *Stack) follow(ctx context.Context, pid int, w Wanted, ended <-chan stru
 			atWork()
 			told.tell(st)
 			if st.Settled {
-				return s.conclude(told.out, st, w, time.Since(told.start))
+				return s.conclude(told, st, w)
 			}
 		}
 		select {
@@ -193,11 +174,16 @@ func (s *Stack) stoppedWaiting(ctx context.Context) error {
 }
 
 // conclude says how it went.
-func (s *Stack) conclude(out io.Writer, st State, w Wanted, took time.Duration) error {
+func (s *Stack) conclude(told teller, st State, w Wanted) error {
 	if err := badError(st); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "the stack is up, after %.1f s\n", took.Seconds())
+	out := told.out
+	if told.before.Healthy() && slices.EqualFunc(told.before.Components, st.Components, sameLife) {
+		fmt.Fprintln(out, "the stack is up already, nothing to do")
+		return s.printAddresses(out)
+	}
+	fmt.Fprintf(out, "the stack is up, after %.1f s\n", time.Since(told.start).Seconds())
 	for _, c := range clients() {
 		if c.wanted(w) && s.Repo != "" && fileIdentity(s.program(c.name)) == "" {
 			fmt.Fprintf(out, "%s is left out: it isn't built (make build)\n", c.name)
@@ -243,9 +229,10 @@ func (s *Stack) printAddresses(out io.Writer) error {
 // teller prints each thing as it becomes ready, and in the end what didn't,
 // once. Until then a dead component may be one that is about to be started again.
 type teller struct {
-	out   io.Writer
-	start time.Time
-	said  map[string]bool
+	out    io.Writer
+	start  time.Time
+	said   map[string]bool
+	before State // of a stack that ran already, else zero
 }
 
 func (t teller) tell(st State) {
@@ -268,7 +255,14 @@ func (t teller) know(st State) {
 	}
 }
 
-// key tells one life of a component in one phase from all others.
+// key tells one life of a component in one phase from all others. A thing
+// without a process lives from one change to the next.
 func (c Component) key() string {
-	return fmt.Sprintf("%s/%s %s %d", c.Cluster, c.Name, c.Phase, c.Pid)
+	life := int64(c.Pid)
+	if c.Pid == 0 {
+		life = c.ReadyAt.UnixNano()
+	}
+	return fmt.Sprintf("%s/%s %s %d", c.Cluster, c.Name, c.Phase, life)
 }
+
+func sameLife(a, b Component) bool { return a.key() == b.key() }

@@ -219,7 +219,8 @@ func (w *world) mustBeOwnedAgain(ctx context.Context, t testing.TB, name string)
 		t.Fatal(err)
 	}
 	for i := range claims.Items {
-		strip := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
+		// Without its label it is in no cache either, so the operator has to read it.
+		strip := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null,"labels":{"infrared.darkshift.io/claim":null}}}`))
 		if err := w.Client.Patch(ctx, &claims.Items[i], strip); err != nil {
 			t.Fatal(err)
 		}

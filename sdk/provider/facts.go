@@ -1,0 +1,133 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Facts is what a plugin says about itself, once, at the handshake. They never change while it runs, and hold nothing
+// secret.
+type Facts struct {
+	// Name is the provider's name as it stands in spec.provider, such as aws.
+	Name string
+	// Version is the plugin's own, such as v0.14.0.
+	Version string
+	// Templates are what it can build, sorted by name; empty: it builds nothing.
+	Templates []Template
+	// Names are the rules that a cluster's name must keep here, beyond those for all clusters.
+	Names []NameRule
+	// NodePrefixes are how the spec.providerID of this cloud's nodes begins, such as aws://.
+	NodePrefixes []string
+	// Kinds are the kinds of resource that Sweep looks for, sorted by name.
+	Kinds []Kind
+	// Credentials are the names of the values that a credentials Secret made by hand must hold.
+	Credentials []string
+}
+
+// Description is what the host is told at the handshake.
+type Description struct {
+	Facts Facts
+	// Capabilities are what [Capabilities] found, sorted.
+	Capabilities []Capability
+}
+
+// Template is something that the provider can build.
+type Template struct {
+	// Name is <provider>/<template>, such as aws/eks-cluster.
+	Name string
+	// Title is what people see, such as "AWS · EKS".
+	Title string
+	// Variables is a JSON Schema (2020-12) of type object with the template's inputs as its properties.
+	Variables json.RawMessage
+	// Prices are what a cluster of this template costs at the defaults of its variables.
+	Prices []Price
+}
+
+// Price is one list price, and how much of it a template needs.
+type Price struct {
+	// Item is what is paid for, such as "NAT gateway".
+	Item string
+	// Region is where it costs that.
+	Region string
+	// Hourly is the price of one, an hour.
+	Hourly USD
+	// MonthlyCap is the most that one costs a month; nil where there is no such limit.
+	MonthlyCap *USD
+	// Count is how many of it a cluster has at the template's defaults.
+	Count int64
+	// AsOf is the day on which the price was read, Source the page on which it stood.
+	AsOf   time.Time
+	Source string
+}
+
+// NameRule is a limit of this cloud on names.
+type NameRule struct {
+	// What is the thing whose name is made from the cluster's.
+	What string
+	// Pattern is a regular expression in Go's syntax that the cluster's name must match whole; empty: any.
+	Pattern string
+	// MaxLength is how many characters the cluster's name may have; 0: any.
+	MaxLength int32
+	// Why is the reason, for the one whose name is refused.
+	Why string
+}
+
+// Kind is a kind of resource.
+type Kind struct {
+	// Name is lowercase with hyphens, such as load-balancer; Title what people see.
+	Name, Title string
+}
+
+// Check says what is wrong with the facts, as Invalid with the field; nil: nothing. The SDK calls it before a plugin serves.
+func (f Facts) Check() error {
+	switch {
+	case !nameShape().MatchString(f.Name):
+		return Invalidf("name", "%q is no provider's name: use lowercase letters, digits and hyphens", f.Name)
+	case f.Version == "":
+		return Invalidf("version", "is missing: give the plugin's own version, such as v0.1.0")
+	}
+	for i, t := range f.Templates {
+		if err := t.check(fmt.Sprintf("templates[%d]", i), f.Name); err != nil {
+			return err
+		}
+	}
+	for i, rule := range f.Names {
+		if _, err := regexp.Compile(rule.Pattern); err != nil {
+			return Invalidf(fmt.Sprintf("names[%d].pattern", i), "is no regular expression: %w", err)
+		}
+	}
+	for i, kind := range f.Kinds {
+		if !nameShape().MatchString(kind.Name) {
+			return Invalidf(fmt.Sprintf("kinds[%d].name", i), "%q is no kind's name: use lowercase letters, digits and hyphens", kind.Name)
+		}
+	}
+	return nil
+}
+
+func (t Template) check(field, provider string) error {
+	of, name, _ := strings.Cut(t.Name, "/")
+	if of != provider || !nameShape().MatchString(name) {
+		return Invalidf(field+".name", "%q is no template's name: it is the provider's, a slash and the template's own, such as %s/cluster", t.Name, provider)
+	}
+	var schema struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(t.Variables, &schema); err != nil || schema.Type != "object" {
+		return Invalidf(field+".variables", "must be a JSON Schema of type object")
+	}
+	for i, price := range t.Prices {
+		if price.AsOf.IsZero() || price.Source == "" || price.Item == "" {
+			return Invalidf(fmt.Sprintf("%s.prices[%d]", field, i), "a price needs its item, the day on which it was read, and the page that it stood on")
+		}
+	}
+	return nil
+}
+
+// nameShape is how names that stand in labels and paths are made.
+func nameShape() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`) }

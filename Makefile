@@ -15,7 +15,7 @@ FUZZTIME  ?= 60s
 
 include hack/stack.mk
 
-.PHONY: help demo test bench fuzz lint generate verify build clean
+.PHONY: help demo test bench fuzz lint generate protocol verify build clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,9 +41,19 @@ fuzz: ## Fuzz each target that begins with FUZZ for FUZZTIME
 lint: $(BIN)/golangci-lint ## Judge the code by .golangci.yml
 	@$(BIN)/golangci-lint run --concurrency $(PARALLEL) ./...
 
-generate: $(BIN)/controller-gen ## Write what is made from the API types: deep copies and CRDs
+generate: $(BIN)/controller-gen protocol ## Write what is made from the API types and from the protocol
 	@rm -f deploy/crds/infrared.darkshift.io_*.yaml
 	@$(BIN)/controller-gen object:headerFile=hack/tools/header.go.txt crd paths=./core/api/... output:crd:dir=deploy/crds
+
+# The image is the protocol as it was last. It is replaced only by one that breaks nothing of it, so what was added once is
+# guarded from then on, and a change that breaks the wire on purpose has to delete it.
+IMAGE := v1/provider.binpb
+protocol: $(BIN)/buf $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc
+	@cd sdk/protocol && buf=$(CURDIR)/$(BIN)/buf && \
+	$$buf lint && \
+	if [ -f $(IMAGE) ]; then $$buf breaking --against $(IMAGE); fi && \
+	$$buf generate && \
+	$$buf build --exclude-source-info -o $(IMAGE)
 
 verify: $(BIN)/controller-gen ## Fail on stale generated files, formatting, vet, licence headers, untidy modules
 	@hack/verify

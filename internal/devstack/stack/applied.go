@@ -20,6 +20,7 @@ type applied struct {
 		Name          string `json:"name"`
 		Namespace     string `json:"namespace"`
 		UID           string `json:"uid"`
+		Generation    int64  `json:"generation"`
 		Deleted       string `json:"deletionTimestamp"`
 		ManagedFields []struct {
 			Manager string `json:"manager"`
@@ -35,11 +36,15 @@ func (a applied) String() string {
 	return a.Kind + " " + a.Metadata.Name
 }
 
-// identity changes when the object is made again and when applying it changed
-// something: only then does the server set the time of our fields. Its
-// resourceVersion won't do, controllers that write the status raise it too.
+// identity changes when the object is made again and when its spec was changed.
+// Kinds without a generation have the time that the server sets when applying
+// changed something. With the others that is also set by the first apply after a
+// controller wrote the status, as resourceVersion is by the controller.
 func (a applied) identity() string {
 	text := a.String() + " " + a.Metadata.UID
+	if a.Metadata.Generation != 0 {
+		return fmt.Sprintf("%s %d", text, a.Metadata.Generation)
+	}
 	for _, m := range a.Metadata.ManagedFields {
 		if m.Manager == fieldManager {
 			text += " " + m.Time

@@ -80,6 +80,18 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
 
+// A policy is touched twice: the controller manager writes its status after us.
+const policy = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: things.example.com}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [things]}
+  validations:
+  - {expression: "object.metadata.name != 'no'"}
+`
+
 // bench is a stack in a made-up repository of its own.
 type bench struct {
 	*stack.Stack
@@ -97,6 +109,7 @@ func newBench(t *testing.T) *bench {
 	put(t, filepath.Join(repo, "go.mod"), "module darkshift.io/infrared\n")
 	put(t, filepath.Join(repo, "deploy", "namespaces.yaml"), manifest)
 	put(t, filepath.Join(repo, "deploy", "crds", "things.yaml"), crd)
+	put(t, filepath.Join(repo, "deploy", "admission", "things.yaml"), policy)
 	t.Setenv(devstack.BinaryEnv, binary)
 	t.Setenv(stack.DataEnv, "")
 	t.Setenv(superviseEnv, "1")

@@ -39,6 +39,8 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads past the cache; the content of Secrets is read only so.
 	Live client.Reader
+	// Cached reads the cache where Client would not: the metadata of Secrets.
+	Cached client.Reader
 	// Events records what happened to a Cluster.
 	Events events.EventRecorder
 	// Clock tells the time.

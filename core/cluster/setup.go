@@ -160,23 +160,41 @@ func (r *Reconciler) clustersOfSecret(ctx context.Context, obj client.Object) []
 
 // claimHandler wakes the Cluster that a claim is marked for and, when a claim goes, those that waited for one.
 func claimHandler(r *Reconciler) handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
-		var requests []reconcile.Request
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	owner := func(q queue, obj client.Object) {
 		if name := obj.GetLabels()[v1alpha1.LabelCluster]; name != "" {
-			requests = append(requests, request(name))
+			q.Add(request(name))
 		}
-		var all v1alpha1.ClusterList
-		if err := r.Client.List(ctx, &all); err != nil {
-			return requests
-		}
-		for i := range all.Items {
-			c := meta.FindStatusCondition(all.Items[i].Status.Conditions, v1alpha1.ConditionConnected)
-			if c != nil && c.Reason == v1alpha1.ReasonAlreadyRegistered {
-				requests = append(requests, request(all.Items[i].Name))
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { owner(q, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			owner(q, e.ObjectOld)
+			owner(q, e.ObjectNew)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			owner(q, e.Object)
+			for _, waiting := range r.refusedAsRegistered(ctx) {
+				q.Add(waiting)
 			}
+		},
+	}
+}
+
+// refusedAsRegistered are the Clusters whose API server another one has.
+func (r *Reconciler) refusedAsRegistered(ctx context.Context) []reconcile.Request {
+	var all v1alpha1.ClusterList
+	if err := r.Client.List(ctx, &all); err != nil {
+		return nil // the cache is not there yet, and will bring every Cluster itself
+	}
+	var requests []reconcile.Request
+	for i := range all.Items {
+		c := meta.FindStatusCondition(all.Items[i].Status.Conditions, v1alpha1.ConditionConnected)
+		if c != nil && c.Reason == v1alpha1.ReasonAlreadyRegistered {
+			requests = append(requests, request(all.Items[i].Name))
 		}
-		return requests
-	})
+	}
+	return requests
 }
 
 func request(cluster string) reconcile.Request {

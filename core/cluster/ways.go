@@ -95,7 +95,7 @@ func (r *Reconciler) offer(ctx context.Context, s *scope) (*argo.Destination, er
 
 // handBack lets go of the Secrets that the Cluster named before, so that none keeps a finalizer that nobody will take off.
 func (r *Reconciler) handBack(ctx context.Context, s *scope, named string) error {
-	marked, err := owned.Secrets(ctx, r.Client, s.Cluster)
+	marked, err := owned.Secrets(ctx, r.Cached, s.Cluster)
 	if err != nil {
 		return err
 	}

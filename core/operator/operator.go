@@ -73,6 +73,7 @@ func Run(ctx context.Context, conf *rest.Config, opts Options) error {
 	r := &cluster.Reconciler{
 		Client:         mgr.GetClient(),
 		Live:           mgr.GetAPIReader(),
+		Cached:         mgr.GetCache(),
 		Events:         mgr.GetEventRecorder("infrared-operator"),
 		Clock:          opts.Clock,
 		Self:           cluster.SelfFrom(conf),

@@ -5,6 +5,7 @@ package v1alpha1_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/internal/testenv"
 )
 
 const (
@@ -289,5 +291,24 @@ func TestSecretPolicy(t *testing.T) {
 				t.Errorf("the operator does, but: %v", err)
 			}
 		})
+	}
+}
+
+// TestSecretPolicyOfADyingNamespace is that a namespace can end that takes the operator's rights in it along.
+func TestSecretPolicyOfADyingNamespace(t *testing.T) {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "last", Finalizers: []string{v1alpha1.FinalizerDisconnect}}}
+	mustCreate(t, env.Client, s)
+	argocd := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "argocd"}}
+	if err := env.Client.Delete(t.Context(), argocd); err != nil {
+		t.Fatal(err)
+	}
+	off := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	testenv.Eventually(t, func() error { return client.IgnoreNotFound(env.Client.Patch(t.Context(), s.DeepCopy(), off)) })
+	// Back for the other tests, once it has ended.
+	testenv.Eventually(t, func() error {
+		return env.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "argocd"}})
+	})
+	if out, err := env.Kubectl(t.Context(), "apply", "--server-side", "-f", filepath.Join(env.Root, "deploy", "rbac")); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 }

@@ -5,6 +5,7 @@ package provider
 
 import (
 	"encoding/json"
+	"net/netip"
 	"time"
 )
 
@@ -55,6 +56,9 @@ type ConnectRequest struct {
 	Credentials Credentials
 	// PrivateAddresses says that private addresses may be dialled. For an org's own cluster they may not.
 	PrivateAddresses bool
+	// Allow are addresses that may be dialled although they belong to the plugin's own machine or its link, such as
+	// 127.0.0.0/8 on a stack on one machine; nil: none. An answer of a DNS server counts by the address that it gave.
+	Allow []netip.Prefix
 	// RenewToken asks for a new token of this lifetime for a cluster that was built; zero: Endpoint stays as it is. The
 	// expiry that the cluster answers may be another.
 	RenewToken time.Duration

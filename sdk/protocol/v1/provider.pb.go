@@ -1597,8 +1597,10 @@ type ConnectRequest struct {
 	Credentials      *Credentials         `protobuf:"bytes,4,opt,name=credentials,proto3" json:"credentials,omitempty"`
 	PrivateAddresses bool                 `protobuf:"varint,5,opt,name=private_addresses,json=privateAddresses,proto3" json:"private_addresses,omitempty"`
 	RenewToken       *durationpb.Duration `protobuf:"bytes,6,opt,name=renew_token,json=renewToken,proto3" json:"renew_token,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Address prefixes, such as 127.0.0.0/8 and ::1/128. One that can't be read allows nothing.
+	Allow         []string `protobuf:"bytes,7,rep,name=allow,proto3" json:"allow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConnectRequest) Reset() {
@@ -1669,6 +1671,13 @@ func (x *ConnectRequest) GetPrivateAddresses() bool {
 func (x *ConnectRequest) GetRenewToken() *durationpb.Duration {
 	if x != nil {
 		return x.RenewToken
+	}
+	return nil
+}
+
+func (x *ConnectRequest) GetAllow() []string {
+	if x != nil {
+		return x.Allow
 	}
 	return nil
 }
@@ -3631,7 +3640,7 @@ const file_v1_provider_proto_rawDesc = "" +
 	"\tNotLooked\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x14\n" +
 	"\x05where\x18\x02 \x01(\tR\x05where\x12\x10\n" +
-	"\x03why\x18\x03 \x01(\tR\x03why\"\xbc\x03\n" +
+	"\x03why\x18\x03 \x01(\tR\x03why\"\xd2\x03\n" +
 	"\x0eConnectRequest\x127\n" +
 	"\acluster\x18\x01 \x01(\v2\x1d.infrared.provider.v1.ClusterR\acluster\x12:\n" +
 	"\bendpoint\x18\x02 \x01(\v2\x1e.infrared.provider.v1.EndpointR\bendpoint\x12K\n" +
@@ -3639,7 +3648,8 @@ const file_v1_provider_proto_rawDesc = "" +
 	"\vcredentials\x18\x04 \x01(\v2!.infrared.provider.v1.CredentialsR\vcredentials\x12+\n" +
 	"\x11private_addresses\x18\x05 \x01(\bR\x10privateAddresses\x12:\n" +
 	"\vrenew_token\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"renewToken\x1a:\n" +
+	"renewToken\x12\x14\n" +
+	"\x05allow\x18\a \x03(\tR\x05allow\x1a:\n" +
 	"\fOutputsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"S\n" +

@@ -4,6 +4,8 @@
 package convert
 
 import (
+	"net/netip"
+
 	pb "darkshift.io/infrared/sdk/protocol/v1"
 	"darkshift.io/infrared/sdk/provider"
 )
@@ -17,6 +19,7 @@ func ConnectRequestToWire(v provider.ConnectRequest) *pb.ConnectRequest {
 		Credentials:      CredentialsToWire(v.Credentials),
 		PrivateAddresses: v.PrivateAddresses,
 		RenewToken:       durationToWire(v.RenewToken),
+		Allow:            list(v.Allow, netip.Prefix.String),
 	}
 }
 
@@ -29,6 +32,7 @@ func ConnectRequestFromWire(m *pb.ConnectRequest) provider.ConnectRequest {
 		Credentials:      CredentialsFromWire(m.GetCredentials()),
 		PrivateAddresses: m.GetPrivateAddresses(),
 		RenewToken:       durationFromWire(m.GetRenewToken()),
+		Allow:            prefixesFromWire(m.GetAllow()),
 	}
 }
 

@@ -13,6 +13,7 @@ package convert
 
 import (
 	"encoding/json"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -95,6 +96,17 @@ func secretFromWire(b []byte) provider.Secret { return provider.NewSecret(string
 func usdToWire(u provider.USD) int64 { return int64(u) }
 
 func usdFromWire(u int64) provider.USD { return provider.USD(u) }
+
+// prefixesFromWire leaves out what is no prefix: less may be dialled then, never more.
+func prefixesFromWire(in []string) []netip.Prefix {
+	var out []netip.Prefix
+	for _, text := range in {
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			out = append(out, prefix)
+		}
+	}
+	return out
+}
 
 func timeToWire(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {

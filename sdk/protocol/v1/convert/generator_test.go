@@ -10,6 +10,7 @@ import (
 	"go/parser"
 	"go/token"
 	"math/rand/v2"
+	"net/netip"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -44,6 +45,12 @@ func (g *generator) value(of reflect.Type) any {
 
 // fill sets v, which must be settable.
 func (g *generator) fill(v reflect.Value) {
+	if v.Type() == reflect.TypeFor[netip.Prefix]() {
+		// One without a value is none, and is left out.
+		g.serial++
+		v.Set(reflect.ValueOf(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(g.serial), 0, 0}), 16)))
+		return
+	}
 	if !g.full && g.rand.IntN(4) == 0 {
 		v.SetZero()
 		return

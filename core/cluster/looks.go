@@ -17,6 +17,8 @@ import (
 const (
 	// looksAtOnce bounds how many clusters are asked at the same time, and with it memory and connections.
 	looksAtOnce = 32
+	// looksAtOnceOfOne bounds how many of them go to one plugin for one account, so that a slow one keeps nobody else waiting.
+	looksAtOnceOfOne = 8
 	// firstRetry and resync bound the growing wait between looks at a cluster that does not answer.
 	firstRetry = 5 * time.Second
 	// patience is how many looks in a row must fail before a cluster that was connected counts as not connected: an API server that
@@ -88,7 +90,7 @@ func (l *looks) see(key lookKey, fingerprint string, ask func(context.Context) f
 	answer, _ := l.group.Get(key)
 	if answer == nil || answer.For != fingerprint {
 		delete(l.pending, key)
-		l.group.Start(key, fingerprint, ask)
+		l.group.Start(key, "", fingerprint, ask)
 		return nil
 	}
 	plan := l.pending[key]
@@ -99,7 +101,7 @@ func (l *looks) see(key lookKey, fingerprint string, ask func(context.Context) f
 	plan.heed(answer, l.every)
 	wait := plan.next.Sub(l.now())
 	if wait <= 0 {
-		l.group.Start(key, fingerprint, ask)
+		l.group.Start(key, "", fingerprint, ask)
 		wait = resync // the wake comes first
 	}
 	return &view{finding: answer.Value, failures: plan.failures, next: wait}

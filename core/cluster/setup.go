@@ -88,7 +88,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	r.claims = &claim.Store{Client: r.Client, Live: r.Live}
 	r.plan = deletion.Plan()
 	wake := make(chan event.TypedGenericEvent[string], 1024)
-	group := inflight.New[lookKey, finding](ctx, looksAtOnce, r.Clock.Now, func(key lookKey) {
+	group := inflight.New[lookKey, finding](ctx, inflight.Limits{All: looksAtOnce, Bucket: looksAtOnceOfOne}, r.Clock.Now, func(key lookKey) {
 		select {
 		case wake <- event.TypedGenericEvent[string]{Object: key.cluster}:
 		case <-ctx.Done():

@@ -1,8 +1,11 @@
 // Copyright 2026 The Infrared Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inflight makes slow calls to the outside beside the reconcile workers, at most one a key at a time and a bounded
-// number in all.
+// Package inflight makes slow calls to the outside beside the reconcile workers: at most one a key at a time, a bounded number a
+// bucket and a bounded number in all.
+//
+// A bucket is what calls wait for together, such as one provider's one account. A bucket whose calls hang fills its own share of
+// the slots and none of the others'.
 //
 // A reconcile asks for a call by Start and returns; when the call ends, the group wakes the reconciler for that key, which
 // then finds the answer. Nothing is stored: after a restart the reconciler finds no answer and asks again.
@@ -29,7 +32,7 @@ type Group[K comparable, V any] struct {
 	begin func() (context.Context, context.CancelFunc) // the context of a call
 	now   func() time.Time
 	wake  func(K)
-	slots chan struct{}
+	slots *slots
 
 	mu    sync.Mutex
 	calls map[K]*call[V]
@@ -44,13 +47,13 @@ type call[V any] struct {
 	answer *Answer[V]
 }
 
-// New makes a group whose calls end with ctx, of which at most limit run at once. wake is called, without any lock held, each
-// time a call has returned; now tells the time.
-func New[K comparable, V any](ctx context.Context, limit int, now func() time.Time, wake func(K)) *Group[K, V] {
+// New makes a group whose calls end with ctx and keep within the limits. wake is called, without any lock held, each time a call
+// has returned; now tells the time.
+func New[K comparable, V any](ctx context.Context, limits Limits, now func() time.Time, wake func(K)) *Group[K, V] {
 	return &Group[K, V]{
 		begin: func() (context.Context, context.CancelFunc) { return context.WithCancel(ctx) },
 		now:   now, wake: wake,
-		slots: make(chan struct{}, limit),
+		slots: newSlots(limits),
 		calls: map[K]*call[V]{},
 	}
 }
@@ -66,9 +69,10 @@ func (g *Group[K, V]) Get(key K) (answer *Answer[V], running bool) {
 	return c.answer, c.running
 }
 
-// Start begins a call about what the fingerprint names, unless one about just that is running. A running call about something
-// else is cancelled, since nobody waits for its answer any more. The call must heed its context.
-func (g *Group[K, V]) Start(key K, fingerprint string, fn func(context.Context) V) {
+// Start begins a call in a bucket about what the fingerprint names, unless one about just that is running. A running call about
+// something else is cancelled, since nobody waits for its answer any more. The call must heed its context. The empty bucket is for
+// calls that share nothing with others.
+func (g *Group[K, V]) Start(key K, bucket, fingerprint string, fn func(context.Context) V) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c := g.calls[key]
@@ -85,22 +89,19 @@ func (g *Group[K, V]) Start(key K, fingerprint string, fn func(context.Context) 
 	ctx, cancel := g.begin()
 	c.running, c.want, c.cancel = true, fingerprint, cancel
 	g.done.Add(1)
-	go g.run(ctx, cancel, key, c, fingerprint, fn)
-}
-
-func (g *Group[K, V]) run(ctx context.Context, cancel context.CancelFunc, key K, c *call[V], fingerprint string, fn func(context.Context) V) {
-	defer g.done.Done()
-	defer cancel()
-	select {
-	case g.slots <- struct{}{}:
-	case <-ctx.Done():
-		return
-	}
-	value := fn(ctx)
-	<-g.slots
-	if g.keep(ctx, key, c, fingerprint, value) {
-		g.wake(key)
-	}
+	go func() {
+		defer g.done.Done()
+		defer cancel()
+		leave, ok := g.slots.enter(ctx, bucket)
+		if !ok {
+			return
+		}
+		value := fn(ctx)
+		leave()
+		if g.keep(ctx, key, c, fingerprint, value) {
+			g.wake(key)
+		}
+	}()
 }
 
 // keep stores the answer, unless the call was replaced or forgotten meanwhile.

@@ -38,7 +38,7 @@ func in(t *testing.T, limit int, f func(t *testing.T, g *inflight.Group[string, 
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := &woken{}
-		g := inflight.New[string, string](ctx, limit, time.Now, w.wake)
+		g := inflight.New[string, string](ctx, inflight.Limits{All: 2 * limit, Bucket: limit}, time.Now, w.wake)
 		f(t, g, w)
 		cancel()
 		g.Wait()
@@ -62,7 +62,7 @@ func after(d time.Duration, answer string) func(context.Context) string {
 
 func TestAnswer(t *testing.T) {
 	in(t, 2, func(t *testing.T, g *inflight.Group[string, string], w *woken) {
-		g.Start("edge", "v1", after(time.Second, "fine"))
+		g.Start("edge", "aws/acme", "v1", after(time.Second, "fine"))
 		if answer, running := g.Get("edge"); answer != nil || !running {
 			t.Errorf("before it returned: %+v %v", answer, running)
 		}
@@ -73,7 +73,7 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("after it returned: %+v %v, woken %d times", answer, running, w.count())
 		}
 		// A new call leaves the old answer until it has one.
-		g.Start("edge", "v1", after(time.Second, "better"))
+		g.Start("edge", "aws/acme", "v1", after(time.Second, "better"))
 		if answer, running := g.Get("edge"); answer == nil || answer.Value != "fine" || !running {
 			t.Errorf("while it is asked again: %+v %v", answer, running)
 		}
@@ -88,7 +88,7 @@ func TestOneCallAKey(t *testing.T) {
 			return after(time.Second, "fine")(ctx)
 		}
 		for range 10 {
-			g.Start("edge", "v1", count)
+			g.Start("edge", "aws/acme", "v1", count)
 		}
 		elapse(2 * time.Second)
 		synctest.Wait()
@@ -101,10 +101,10 @@ func TestOneCallAKey(t *testing.T) {
 // TestReplaced is that an answer about what nobody asks for any more is never seen, not even when the same is asked for again.
 func TestReplaced(t *testing.T) {
 	in(t, 8, func(t *testing.T, g *inflight.Group[string, string], w *woken) {
-		g.Start("edge", "old", after(time.Second, "old answer"))
-		g.Start("edge", "new", after(2*time.Second, "new answer"))
-		g.Start("edge", "old", after(3*time.Second, "old answer, again"))
-		g.Start("edge", "new", after(4*time.Second, "new answer, again"))
+		g.Start("edge", "aws/acme", "old", after(time.Second, "old answer"))
+		g.Start("edge", "aws/acme", "new", after(2*time.Second, "new answer"))
+		g.Start("edge", "aws/acme", "old", after(3*time.Second, "old answer, again"))
+		g.Start("edge", "aws/acme", "new", after(4*time.Second, "new answer, again"))
 		elapse(10 * time.Second)
 		synctest.Wait()
 		if answer, _ := g.Get("edge"); answer == nil || answer.Value != "new answer, again" || w.count() != 1 {
@@ -116,8 +116,8 @@ func TestReplaced(t *testing.T) {
 // TestStubborn is a call that does not heed its context: its answer is dropped all the same.
 func TestStubborn(t *testing.T) {
 	in(t, 8, func(t *testing.T, g *inflight.Group[string, string], _ *woken) {
-		g.Start("edge", "old", func(context.Context) string { elapse(5 * time.Second); return "old" })
-		g.Start("edge", "new", after(time.Second, "new"))
+		g.Start("edge", "aws/acme", "old", func(context.Context) string { elapse(5 * time.Second); return "old" })
+		g.Start("edge", "aws/acme", "new", after(time.Second, "new"))
 		elapse(10 * time.Second)
 		synctest.Wait()
 		if answer, _ := g.Get("edge"); answer == nil || answer.Value != "new" {
@@ -128,12 +128,12 @@ func TestStubborn(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	in(t, 8, func(t *testing.T, g *inflight.Group[string, string], w *woken) {
-		g.Start("edge", "v1", after(time.Second, "of the old one"))
+		g.Start("edge", "aws/acme", "v1", after(time.Second, "of the old one"))
 		g.Forget("edge")
 		if answer, running := g.Get("edge"); answer != nil || running {
 			t.Errorf("after it was forgotten: %+v %v", answer, running)
 		}
-		g.Start("edge", "v1", after(3*time.Second, "of the new one"))
+		g.Start("edge", "aws/acme", "v1", after(3*time.Second, "of the new one"))
 		elapse(2 * time.Second)
 		synctest.Wait()
 		if answer, _ := g.Get("edge"); answer != nil || w.count() != 0 {
@@ -160,8 +160,8 @@ func TestBound(t *testing.T) {
 		}
 		const calls = 20
 		for i := range calls {
-			g.Start(fmt.Sprint(i), "v1", call)
-			g.Start(fmt.Sprint(i), "v2", call)
+			g.Start(fmt.Sprint(i), "aws/acme", "v1", call)
+			g.Start(fmt.Sprint(i), "aws/acme", "v2", call)
 		}
 		elapse(calls * time.Second)
 		synctest.Wait()
@@ -176,9 +176,9 @@ func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := &woken{}
-		g := inflight.New[string, string](ctx, 1, time.Now, w.wake)
+		g := inflight.New[string, string](ctx, inflight.Limits{All: 2, Bucket: 1}, time.Now, w.wake)
 		for i := range 5 {
-			g.Start(fmt.Sprint(i), "v1", after(time.Hour, "too late"))
+			g.Start(fmt.Sprint(i), "aws/acme", "v1", after(time.Hour, "too late"))
 		}
 		cancel()
 		g.Wait()
@@ -191,13 +191,13 @@ func TestEnd(t *testing.T) {
 // TestRace is for the race detector: everything at once.
 func TestRace(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	g := inflight.New[string, string](ctx, 4, time.Now, func(string) {})
+	g := inflight.New[string, string](ctx, inflight.Limits{All: 4, Bucket: 2}, time.Now, func(string) {})
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			for n := range 200 {
 				key := fmt.Sprint(n % 5)
-				g.Start(key, fmt.Sprint(i), func(context.Context) string { return key })
+				g.Start(key, fmt.Sprint(i%3), fmt.Sprint(i), func(context.Context) string { return key })
 				if answer, _ := g.Get(key); answer != nil && answer.Value != key {
 					t.Errorf("the answer of another key: %+v", answer)
 				}

@@ -32,6 +32,8 @@ const (
 	// FinalizerDisconnect keeps the Secrets of a Cluster until the step Disconnect: a foreground deletion, which is Argo CD's
 	// default, would remove dependents first.
 	FinalizerDisconnect = "infrared.darkshift.io/disconnect"
+	// FinalizerPlugin keeps a Provider while Clusters use it, and until its plugin has been stopped.
+	FinalizerPlugin = "infrared.darkshift.io/plugin"
 )
 
 // Annotations by which a person says what the REST API will say later.

@@ -41,6 +41,45 @@ const (
 	ReasonAppOfAppsMissing = "AppOfAppsMissing"
 )
 
+// The reasons of Healthy, the condition of a Provider.
+const (
+	ReasonHealthy  = "Healthy"
+	ReasonStarting = "Starting"
+	ReasonAttached = "Attached"
+	// Why a plugin could not be started.
+	ReasonBinaryMissing    = "BinaryMissing"
+	ReasonChecksumMismatch = "ChecksumMismatch"
+	ReasonNotExecutable    = "NotExecutable"
+	ReasonPrintsFirst      = "PrintsFirst"
+	ReasonForgedHandshake  = "ForgedHandshake"
+	ReasonVersionMismatch  = "VersionMismatch"
+	ReasonCrashedAtStart   = "CrashedAtStart"
+	ReasonSilent           = "Silent"
+	ReasonFactsInvalid     = "FactsInvalid"
+	ReasonNoSocketFolder   = "NoSocketFolder"
+	ReasonStartFailed      = "StartFailed"
+	// What became of one that ran.
+	ReasonCrashed    = "Crashed"
+	ReasonHung       = "Hung"
+	ReasonRestarting = "Restarting"
+	// What keeps the Provider itself from being used, or from being deleted.
+	ReasonNameTaken = "NameTaken"
+	ReasonInUse     = "InUse"
+)
+
+// The reasons of Connected when a call of a plugin has failed: one a kind of error, and one for a plugin that does not run.
+const (
+	ReasonInvalidSpec         = "InvalidSpec"
+	ReasonBadCredentials      = "BadCredentials"
+	ReasonPermissionDenied    = "PermissionDenied"
+	ReasonQuotaExceeded       = "QuotaExceeded"
+	ReasonBusy                = "Busy"
+	ReasonCloudUnavailable    = "CloudUnavailable"
+	ReasonUnsupported         = "Unsupported"
+	ReasonProviderFailed      = "ProviderFailed"
+	ReasonProviderUnavailable = "ProviderUnavailable"
+)
+
 // Reasons is the one table of reasons.
 var Reasons = []Reason{
 	{Name: ReasonConnected, Good: true},
@@ -67,4 +106,32 @@ var Reasons = []Reason{
 	{Name: string(StepWaitingOnYou)},
 	{Name: string(StepStuck)},
 	{Name: string(StepFailed)},
+	{Name: ReasonHealthy, Good: true},
+	{Name: ReasonStarting, Good: true},
+	{Name: ReasonAttached},
+	{Name: ReasonBinaryMissing},
+	{Name: ReasonChecksumMismatch},
+	{Name: ReasonNotExecutable},
+	{Name: ReasonPrintsFirst},
+	{Name: ReasonForgedHandshake},
+	{Name: ReasonVersionMismatch},
+	{Name: ReasonCrashedAtStart},
+	{Name: ReasonSilent},
+	{Name: ReasonFactsInvalid},
+	{Name: ReasonNoSocketFolder},
+	{Name: ReasonStartFailed},
+	{Name: ReasonCrashed},
+	{Name: ReasonHung},
+	{Name: ReasonRestarting},
+	{Name: ReasonNameTaken},
+	{Name: ReasonInUse},
+	{Name: ReasonInvalidSpec},
+	{Name: ReasonBadCredentials},
+	{Name: ReasonPermissionDenied},
+	{Name: ReasonQuotaExceeded},
+	{Name: ReasonBusy},
+	{Name: ReasonCloudUnavailable},
+	{Name: ReasonUnsupported},
+	{Name: ReasonProviderFailed},
+	{Name: ReasonProviderUnavailable},
 }

@@ -17,6 +17,7 @@ func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&Cluster{}, &ClusterList{},
 		&DeletionRecord{}, &DeletionRecordList{},
+		&Provider{}, &ProviderList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

@@ -1,0 +1,75 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pluginhost
+
+import (
+	"context"
+	"time"
+
+	"darkshift.io/infrared/sdk/provider"
+)
+
+// acquire finds the process that takes the name's calls now, and waits shortly for one that is being started. Whoever gets one
+// releases it at the supervisor that it came from.
+func (h *Host) acquire(ctx context.Context, name string) (*supervisor, *running, error) {
+	timer := h.clock.NewTimer(waitTime)
+	defer timer.Stop()
+	latest := h.clock.Now().Add(waitTime)
+	for {
+		s := h.find(name)
+		if s == nil {
+			return nil, nil, provider.Errorf(provider.Unavailable, "there is no plugin %q", name)
+		}
+		r, news, worth := s.take(latest)
+		if r != nil {
+			return s, r, nil
+		}
+		if !worth && h.find(name) != s {
+			continue // it was replaced or removed since it was found
+		}
+		if !worth {
+			return nil, nil, s.absent()
+		}
+		select {
+		case <-news:
+		case <-timer.C():
+			return nil, nil, s.absent()
+		case <-ctx.Done():
+			return nil, nil, provider.Errorf(provider.Unavailable, "waiting for plugin %q to start: %w", name, ctx.Err())
+		}
+	}
+}
+
+// take counts a call on the current process. Where there is none, it returns what to wait for, and whether that is worth it: not
+// when the next start begins only after latest, nor when there will be none.
+func (s *supervisor) take(latest time.Time) (r *running, news <-chan struct{}, worth bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != nil {
+		s.current.calls++
+		return s.current, nil, true
+	}
+	return nil, s.news, s.state.Reason != ReasonStopped && s.next.Before(latest)
+}
+
+// release ends a call on a process.
+func (s *supervisor) release(r *running) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.calls--
+	if r.retired && r.calls == 0 {
+		close(r.idle)
+	}
+}
+
+// absent is the error of a call that found no process: which plugin, why, and when to try again.
+func (s *supervisor) absent() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	after := max(s.next.Sub(s.clock.Now()).Round(time.Second), time.Second)
+	if s.next.IsZero() {
+		after = time.Second
+	}
+	return provider.Unavailablef(after, "plugin %q is not running (%s): %s", s.name, s.state.Reason, s.state.Message)
+}

@@ -32,7 +32,7 @@ const (
 	// FinalizerDisconnect keeps the Secrets of a Cluster until the step Disconnect: a foreground deletion, which is Argo CD's
 	// default, would remove dependents first.
 	FinalizerDisconnect = "infrared.darkshift.io/disconnect"
-	// FinalizerPlugin keeps a Provider while Clusters use it, and until its plugin has been stopped.
+	// FinalizerPlugin keeps a Provider while Clusters use it, and until the operator has told its plugin to stop.
 	FinalizerPlugin = "infrared.darkshift.io/plugin"
 )
 

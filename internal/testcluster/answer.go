@@ -62,6 +62,14 @@ func write(w http.ResponseWriter, b Behaviour, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/version"):
 		answer = object{"major": "1", "minor": "31", "gitVersion": b.Version, "platform": "linux/amd64"}
 	case strings.HasSuffix(r.URL.Path, "/api/v1/nodes"):
+		if b.NoTable && asTable(r) {
+			status(w, http.StatusNotAcceptable, "NotAcceptable")
+			return
+		}
+		if b.Table != "" && asTable(r) {
+			_, _ = io.WriteString(w, b.Table)
+			return
+		}
 		answer = nodeList(b, r)
 	case strings.HasSuffix(r.URL.Path, "/api/v1/namespaces/kube-system"):
 		answer = object{"kind": "Namespace", "apiVersion": "v1", "metadata": object{"name": "kube-system", "uid": b.UID}}
@@ -88,10 +96,6 @@ func nodeList(b Behaviour, r *http.Request) object {
 	if bare {
 		kind = "PartialObjectMetadataList"
 	}
-	items := make([]object, 0, to-from)
-	for _, n := range b.Nodes[from:to] {
-		items = append(items, nodeObject(n, bare))
-	}
 	page := object{"resourceVersion": "1"}
 	if to < len(b.Nodes) {
 		page["continue"] = strconv.Itoa(to)
@@ -99,7 +103,34 @@ func nodeList(b Behaviour, r *http.Request) object {
 			page["remainingItemCount"] = len(b.Nodes) - to
 		}
 	}
+	if asTable(r) {
+		return nodeTable(b.Nodes[from:to], page)
+	}
+	items := make([]object, 0, to-from)
+	for _, n := range b.Nodes[from:to] {
+		items = append(items, nodeObject(n, bare))
+	}
 	return object{"kind": kind, "apiVersion": "v1", "metadata": page, "items": items}
+}
+
+func asTable(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "as=Table") }
+
+// nodeTable is a page as kubectl get nodes shows it. JSON sorts its fields, so the columns come before the
+// rows as they do from a real server.
+func nodeTable(nodes []Node, page object) object {
+	rows := make([]object, 0, len(nodes))
+	for _, n := range nodes {
+		state := "Ready,SchedulingDisabled"
+		if n.NotReady {
+			state = "NotReady"
+		}
+		rows = append(rows, object{"cells": []any{n.Name, state, "<none>", "5d", "v1.31.4"}, "object": nil})
+	}
+	var columns []object
+	for _, name := range []string{"Name", "Status", "Roles", "Age", "Version"} {
+		columns = append(columns, object{"name": name, "type": "string"})
+	}
+	return object{"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": page, "columnDefinitions": columns, "rows": rows}
 }
 
 func nodeObject(n Node, bare bool) object {

@@ -31,6 +31,10 @@ type Behaviour struct {
 	NoCount bool
 	// IgnoreLimit lists all nodes in one page.
 	IgnoreLimit bool
+	// NoTable answers 406 where a list is asked for as a table.
+	NoTable bool
+	// Table is sent where a list is asked for as a table.
+	Table string
 	// Only limits the faults below to path suffixes; nil is all paths.
 	Only []string
 	// Status is answered instead of the right answer.

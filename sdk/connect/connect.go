@@ -76,17 +76,22 @@ func Connect(ctx context.Context, t Target) (Cluster, error) {
 	defer s.close()
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
+	return s.connect(ctx, t)
+}
 
+// connect is Connect within one session and its deadline.
+func (s *session) connect(ctx context.Context, t Target) (Cluster, error) {
 	if !t.Policy.Private {
 		// Argo CD will dial the same host with a resolver of its own, so every address of it must be public.
 		if err := t.Policy.CheckHost(ctx, s.server.Hostname()); err != nil {
 			return Cluster{}, s.transportError(ctx, err)
 		}
 	}
-	var c Cluster
-	if c.Version, err = s.version(ctx); err != nil {
+	version, err := s.version(ctx)
+	if err != nil {
 		return Cluster{}, err
 	}
+	c := Cluster{Version: version}
 	if err := s.nodes(ctx, &c); err != nil {
 		return Cluster{}, err
 	}

@@ -25,6 +25,8 @@ func main() {
 	flag.BoolVar(&opts.LeaderElect, "leader-elect", true, "let one of several replicas work at a time")
 	flag.StringVar(&opts.MetricsAddress, "metrics-bind-address", "127.0.0.1:8080", "address of the metrics, or 0 for none")
 	flag.StringVar(&opts.ProbeAddress, "health-probe-bind-address", "127.0.0.1:8081", "address of /healthz and /readyz, or 0 for none")
+	flag.StringVar(&opts.PluginFolder, "plugins", operator.DefaultPluginFolder, "folder with the provider plugins that Providers name; nothing outside of it is ever run")
+	flag.StringVar(&opts.AttachProviders, "attach-providers", "", "plugins that somebody else runs, by Provider, as the JSON that <plugin> serve --debug prints; for an author's machine only, since nothing checks them")
 	logging := zap.Options{}
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()

@@ -5,6 +5,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -35,6 +36,11 @@ type Options struct {
 	LeaderElect bool
 	// MetricsAddress and ProbeAddress are host:port, or "0" for none.
 	MetricsAddress, ProbeAddress string
+	// PluginFolder holds the plugins' programs, and nothing outside of it is ever run; empty is DefaultPluginFolder.
+	PluginFolder string
+	// AttachProviders is the JSON that a plugin started with serve --debug prints, by the Provider's name; empty for none. Nothing
+	// checks such a plugin: for its author's machine only.
+	AttachProviders string
 	// LookEvery is how often a cluster that is well is looked at, give or take a fifth; zero is five minutes.
 	LookEvery time.Duration
 	// Clock tells the time; nil is the real one.
@@ -66,10 +72,16 @@ func Run(ctx context.Context, conf *rest.Config, opts Options) error {
 	if opts.Connect == nil {
 		opts.Connect = connect.Connect
 	}
+	opts.PluginFolder = cmp.Or(opts.PluginFolder, DefaultPluginFolder)
 	mgr, err := newManager(conf, opts)
 	if err != nil {
 		return err
 	}
+	plugins, err := setupPlugins(mgr, opts)
+	if err != nil {
+		return err
+	}
+	defer plugins.close(ctx)
 	r := &cluster.Reconciler{
 		Client:         mgr.GetClient(),
 		Live:           mgr.GetAPIReader(),

@@ -4,6 +4,8 @@
 package plugin
 
 import (
+	"crypto/x509"
+	"encoding/base64"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -62,10 +64,19 @@ func (e expected) forged(parts []string) string {
 		return "its socket is not in the folder that the host gave it"
 	case len(parts) < 5 || parts[4] != string(goplugin.ProtocolGRPC):
 		return "it does not speak gRPC"
-	case len(parts) < 6 || parts[5] == "":
+	case len(parts) < 6 || !isCertificate(parts[5]):
 		return "it has no certificate"
 	}
 	return ""
+}
+
+func isCertificate(text string) bool {
+	der, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil {
+		return false
+	}
+	_, err = x509.ParseCertificate(der)
+	return err == nil
 }
 
 func versionWords(versions []int) string {

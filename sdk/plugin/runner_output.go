@@ -5,6 +5,7 @@ package plugin
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,9 +54,9 @@ func newOutput(to io.Writer) *output {
 func (o *output) line(line string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if trimmed := strings.TrimSpace(line); trimmed != "" && !o.panics {
-		o.panics = strings.HasPrefix(trimmed, "panic: ") || strings.HasPrefix(trimmed, "fatal error: ")
-		o.last = trimmed
+	if words := telling(line); words != "" && !o.panics {
+		o.panics = strings.HasPrefix(words, "panic: ") || strings.HasPrefix(words, "fatal error: ")
+		o.last = words
 	}
 	if o.waiting == nil || o.closed {
 		return
@@ -72,6 +73,27 @@ func (o *output) line(line string) {
 	default:
 		o.dropped++
 	}
+}
+
+// telling is what of a line may explain an end. Of go-plugin's own log, one JSON object a line with times and paths in it, it is the
+// message of what went wrong.
+func telling(line string) string {
+	line = strings.TrimSpace(line)
+	var entry struct {
+		Level   string `json:"@level"`
+		Message string `json:"@message"`
+		Error   string `json:"error"`
+	}
+	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &entry) != nil || entry.Level == "" {
+		return line
+	}
+	switch {
+	case entry.Level != "error" && entry.Level != "warn":
+		return ""
+	case entry.Error != "":
+		return entry.Message + ": " + entry.Error
+	}
+	return entry.Message
 }
 
 // lastLine is what the plugin said that tells most about its end.

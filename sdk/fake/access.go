@@ -90,6 +90,15 @@ func (c *Cloud) Withdraw(credentials provider.Credentials) {
 	}
 }
 
+// Expire ends credentials now.
+func (c *Cloud) Expire(credentials provider.Credentials) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.tokens[credentials.Values[TokenName].Reveal()]; t != nil {
+		t.expiry = c.options.Now()
+	}
+}
+
 // MayWrite says whether credentials let anything be made or deleted.
 func (c *Cloud) MayWrite(credentials provider.Credentials) bool {
 	c.mu.Lock()

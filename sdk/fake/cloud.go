@@ -144,6 +144,15 @@ func (c *Cloud) BeginDelete(ids ...string) {
 	}
 }
 
+// SetLabels replaces a thing's labels, past the API.
+func (c *Cloud) SetLabels(id string, labels map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.things[id]; t != nil {
+		t.Labels = maps.Clone(labels)
+	}
+}
+
 // Things lists all that is there in truth, sorted by ID, without being a look.
 func (c *Cloud) Things() []Thing {
 	c.mu.Lock()

@@ -45,6 +45,13 @@ func (c *Cloud) Set(t Trouble) {
 	c.trouble = t
 }
 
+// Trouble is what the cloud is in.
+func (c *Cloud) Trouble() Trouble {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.trouble
+}
+
 // AddForeign puts things near a cluster that are not its own, and returns them: another cluster's, those of a cluster that
 // had the same name before, a disk that nobody uses, and a load balancer without labels.
 func (c *Cloud) AddForeign(of Living) []Thing {

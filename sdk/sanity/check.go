@@ -1,0 +1,154 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sanity
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"darkshift.io/infrared/sdk/provider"
+)
+
+// Check is one promise of the contract and how it is looked at.
+type Check struct {
+	// Name is the promise's name in docs/contract.md, Sentence what it says there.
+	Name, Sentence string
+
+	needs []need
+	run   func(ctx context.Context, b *bench)
+}
+
+// Outcome is what a check came to. It is passed where both lists are empty.
+type Outcome struct {
+	// Name is the check's.
+	Name string
+	// Lacks is what the world had to have for the check, and has not: the check did not run.
+	Lacks []string
+	// Breaches are what broke the promise, in words.
+	Breaches []string
+}
+
+// need is the name of something that a check needs, and whether a world has it.
+type need struct {
+	name string
+	has  func(b *bench) bool
+}
+
+// Checks lists all checks, in the order of the contract.
+func Checks() []Check {
+	return slices.Concat(everyVerb(), attribution(), unknowns(), connecting(), building(), snapshotting(), findings(), failing(), accounts(), facts())
+}
+
+// Test runs all checks, each as a subtest under its name, and logs which did not run and what they lack. It returns what
+// came of each, for an author who wants to be sure that a check did run.
+func Test(t *testing.T, c Config) []Outcome {
+	t.Helper()
+	subject, err := open(t.Context(), c)
+	if err != nil {
+		t.Fatalf("starting the provider: %v", err)
+	}
+	t.Cleanup(func() { subject.close(t.Context()) })
+	var all []Outcome
+	for _, check := range Checks() {
+		outcome := subject.judge(t.Context(), check)
+		all = append(all, outcome)
+		if len(outcome.Lacks) > 0 {
+			continue
+		}
+		t.Run(check.Name, func(t *testing.T) {
+			for _, breach := range outcome.Breaches {
+				t.Errorf("%s\nbut: %s", check.Sentence, breach)
+			}
+		})
+	}
+	for _, outcome := range all {
+		if len(outcome.Lacks) > 0 {
+			t.Logf("not run: %s: the world has no %s", outcome.Name, outcome.Lacks)
+		}
+	}
+	return all
+}
+
+// Run runs all checks outside of a test.
+func Run(ctx context.Context, c Config) ([]Outcome, error) {
+	subject, err := open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer subject.close(ctx)
+	var all []Outcome
+	for _, check := range Checks() {
+		all = append(all, subject.judge(ctx, check))
+	}
+	return all, nil
+}
+
+// subject is the provider under test.
+type subject struct {
+	config Config
+	facts  provider.Facts
+	// running is the plugin of Config.Binary; nil where worlds bring their own provider.
+	running *program
+}
+
+func open(ctx context.Context, c Config) (*subject, error) {
+	c.Soon = cmp.Or(c.Soon, 5*time.Second)
+	c.Patience = cmp.Or(c.Patience, time.Minute)
+	c.Pace = cmp.Or(c.Pace, time.Second)
+	s := &subject{config: c, facts: c.Facts}
+	if c.Binary == "" {
+		return s, nil
+	}
+	running, err := start(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s.running, s.facts = running, running.plugin.Description().Facts
+	return s, nil
+}
+
+func (s *subject) close(ctx context.Context) {
+	if s.running != nil {
+		s.running.stop(ctx)
+	}
+}
+
+// judge runs one check in a world of its own.
+func (s *subject) judge(ctx context.Context, check Check) Outcome {
+	outcome := Outcome{Name: check.Name}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	world, err := s.config.World(ctx)
+	if err != nil {
+		outcome.Breaches = []string{fmt.Sprintf("no world could be made: %v", err)}
+		return outcome
+	}
+	if world.Close != nil {
+		defer world.Close()
+	}
+	b := &bench{World: world, facts: s.facts, soon: s.config.Soon, patience: s.config.Patience, pace: s.config.Pace}
+	if s.running != nil {
+		b.restart = func(ctx context.Context) (*program, error) { return start(ctx, s.config) }
+		world.Provider, world.Output = s.running.plugin.Provider(), s.running.output.String
+	}
+	if world.Provider == nil {
+		outcome.Breaches = []string{"the world has no Provider, and Config no Binary"}
+		return outcome
+	}
+	for _, n := range check.needs {
+		if !n.has(b) {
+			outcome.Lacks = append(outcome.Lacks, n.name)
+		}
+	}
+	if len(outcome.Lacks) > 0 {
+		return outcome
+	}
+	check.run(ctx, b)
+	outcome.Breaches = b.breaches
+	return outcome
+}

@@ -6,7 +6,6 @@ package cluster
 import (
 	"cmp"
 	"errors"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -14,13 +13,12 @@ import (
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/sdk/connect"
+	"darkshift.io/infrared/sdk/provider"
 )
 
-// everything is all addresses there are.
-var everything = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
-
 // accept writes down what a connected cluster said of itself. notTaken is why a newer kubeconfig was not taken, or "".
-func (s *scope) accept(found connect.Cluster, notTaken string) {
+func (s *scope) accept(f finding, notTaken string) {
+	found := f.found
 	s.Status.KubernetesVersion = found.Version
 	s.Status.Nodes = &v1alpha1.NodeCount{Total: found.Nodes, Unknown: found.NodesUnknown}
 
@@ -41,6 +39,10 @@ func (s *scope) accept(found connect.Cluster, notTaken string) {
 		reason = v1alpha1.ReasonLimitedAccess
 		message += " The account may not read " + strings.Join(found.Limits, " and ") + ", so less is known of the cluster."
 	}
+	if len(f.notLooked) > 0 {
+		reason = v1alpha1.ReasonLimitedAccess
+		message += " Not looked at: " + inWords(f.notLooked) + "."
+	}
 	if notTaken != "" {
 		reason = v1alpha1.ReasonReplacementRefused
 		message += " It is reached as before, because what the Secret holds now can't be used: " + notTaken
@@ -50,6 +52,10 @@ func (s *scope) accept(found connect.Cluster, notTaken string) {
 
 // refusalOf puts an error of a look into a condition's words.
 func refusalOf(err error) *refusal {
+	var told *provider.Error
+	if errors.As(err, &told) {
+		return verdict(told)
+	}
 	var e *connect.Error
 	if !errors.As(err, &e) {
 		// Not a look's error: only the operator's own configuration can be at fault, and its text may hold anything.

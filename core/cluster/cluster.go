@@ -4,7 +4,7 @@
 // Package cluster reconciles Clusters: it connects to them, registers them with Argo CD, keeps both fresh, and lets them go.
 //
 // The loop is in this file, one phase a file beside it: connect.go reaches the cluster by what ways.go found and looks.go asked,
-// register.go tells Argo CD, delete.go drives the deletion pipeline. Nothing is kept in memory that a restart could not learn
+// through the plugin that plugin.go found for its provider, register.go tells Argo CD, delete.go drives the deletion pipeline. Nothing is kept in memory that a restart could not learn
 // again, no reconcile waits for a cluster, and a cluster that is quiet causes no write at all.
 package cluster
 
@@ -33,7 +33,7 @@ import (
 // resync is how often a cluster that is well is looked at, where LookEvery says nothing else.
 const resync = 5 * time.Minute
 
-// Reconciler reconciles Clusters. All fields but Allow and LookEvery are required.
+// Reconciler reconciles Clusters. All fields but Providers, Allow and LookEvery are required.
 type Reconciler struct {
 	// Client reads Clusters, claims and the metadata of Secrets from the cache, and writes.
 	Client client.Client
@@ -47,7 +47,9 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Self is how to reach the management cluster, read anew at each call since its token changes.
 	Self func() (*kubeconfig.Config, error)
-	// Connect reaches a cluster; it is connect.Connect but for tests.
+	// Providers finds the plugin through which a cluster is reached; nil: there are none.
+	Providers Providers
+	// Connect reaches a cluster that no plugin is for; it is connect.Connect but for tests.
 	Connect func(context.Context, connect.Target) (connect.Cluster, error)
 	// Allow is what a platform cluster may be at besides its policy, such as 127.0.0.0/8 for a stack on one machine.
 	Allow []netip.Prefix

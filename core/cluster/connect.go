@@ -16,8 +16,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
-
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/argo"
 	"darkshift.io/infrared/core/claim"
@@ -66,7 +64,10 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) (access, error) {
 // tryOffered looks at the cluster by the kubeconfig Secret. It is done unless that failed, which then is in src.refused.
 func (r *Reconciler) tryOffered(ctx context.Context, s *scope, src *ways) (bool, access, error) {
 	known := src.stored != nil && same(*src.offered, *src.stored)
-	v := r.look(s, offered, *src.offered)
+	v, err := r.look(ctx, s, offered, *src.offered)
+	if err != nil {
+		return true, access{}, err
+	}
 	if v == nil {
 		s.connecting()
 		return true, access{destination: src.stored}, nil
@@ -75,7 +76,7 @@ func (r *Reconciler) tryOffered(ctx context.Context, s *scope, src *ways) (bool,
 	if v.err == nil {
 		err := r.identify(ctx, s, src, *src.offered, v.found)
 		if err == nil {
-			s.accept(v.found, "")
+			s.accept(v.finding, "")
 			acc.destination = src.offered
 			return true, acc, r.keepClaims(ctx, s, src)
 		}
@@ -89,7 +90,7 @@ func (r *Reconciler) tryOffered(ctx context.Context, s *scope, src *ways) (bool,
 	}
 	src.refused = refusalOf(v.err)
 	if known || src.stored == nil {
-		s.setConnected(false, src.refused.reason, src.refused.message)
+		s.refuse(src.refused)
 		return true, acc, r.keepClaims(ctx, s, src)
 	}
 	return false, acc, nil
@@ -98,18 +99,20 @@ func (r *Reconciler) tryOffered(ctx context.Context, s *scope, src *ways) (bool,
 // fallBack keeps the connection that is stored, when what is offered now can't be had.
 func (r *Reconciler) fallBack(ctx context.Context, s *scope, src *ways) (access, error) {
 	if src.stored == nil {
-		s.setConnected(false, src.refused.reason, src.refused.message)
+		s.refuse(src.refused)
 		return access{next: resync}, nil
 	}
 	acc := access{destination: src.stored, next: resync}
-	v := r.look(s, stored, *src.stored)
+	v, err := r.look(ctx, s, stored, *src.stored)
 	switch {
+	case err != nil:
+		return access{}, err
 	case v == nil:
 		return acc, nil
 	case v.err == nil:
 		err := r.identify(ctx, s, src, *src.stored, v.found)
 		if err == nil {
-			s.accept(v.found, src.refused.message)
+			s.accept(v.finding, src.refused.message)
 			return access{destination: src.stored, next: v.next}, nil
 		}
 		if !errors.As(err, &src.refused) {
@@ -118,62 +121,9 @@ func (r *Reconciler) fallBack(ctx context.Context, s *scope, src *ways) (access,
 	case v.soft() && v.failures < patience && s.connected():
 		return access{destination: src.stored, next: v.next}, nil
 	}
-	s.setConnected(false, src.refused.reason, src.refused.message)
+	s.refuse(src.refused)
 	acc.next = v.next
 	return acc, nil
-}
-
-// connectSelf reaches the management cluster, for its own Cluster and for those with inCluster.
-func (r *Reconciler) connectSelf(ctx context.Context, s *scope) (access, error) {
-	v := r.looks.see(lookKey{s.Name, offered}, "self/"+s.Spec.Incarnation, func(ctx context.Context) finding {
-		config, err := r.Self()
-		if err != nil {
-			return finding{err: err}
-		}
-		found, err := r.Connect(ctx, connect.Target{Config: config, Policy: anywhere(), Now: r.Clock.Now})
-		return finding{found: found, err: err}
-	})
-	acc := access{builtIn: true}
-	if v == nil {
-		s.connecting()
-		return acc, nil
-	}
-	acc.next = v.next
-	if v.err != nil {
-		logf.FromContext(ctx).Error(v.err, "the operator does not reach its own management cluster")
-		if !s.connected() || v.failures >= patience {
-			refused := refusalOf(v.err)
-			s.setConnected(false, refused.reason, refused.message)
-		}
-		return acc, nil
-	}
-	if s.Spec.Type == v1alpha1.Management {
-		if err := r.claimSelf(ctx, s, v.found); err != nil {
-			return acc, err
-		}
-	}
-	v.found.ServiceAccount, v.found.TokenExpiry = "", time.Time{} // the operator's own, and none of the reader's business
-	s.accept(v.found, "")
-	s.Status.Identity.ManagementCluster = true
-	return acc, nil
-}
-
-// claimSelf claims the management cluster's identity and the address the operator knows it by. A Cluster that connected there before
-// there was this one keeps it.
-func (r *Reconciler) claimSelf(ctx context.Context, s *scope, found connect.Cluster) error {
-	self, err := r.Self()
-	if err != nil {
-		return fmt.Errorf("finding the operator's own address: %w", err)
-	}
-	claims := []claim.Claim{{Kind: claim.Server, Value: kubeconfig.ServerKey(self.Server)}}
-	if found.UID != "" {
-		claims = append(claims, claim.Claim{Kind: claim.KubeSystem, Value: found.UID})
-	}
-	var held *claim.HeldError
-	if err := r.claims.TakeAll(ctx, s.Cluster, claims...); err != nil && !errors.As(err, &held) {
-		return err
-	}
-	return r.claims.Keep(ctx, s.Cluster, claims...)
 }
 
 // identify compares a cluster that answered at d with the one that was there before, and claims it. Nothing is claimed for an address
@@ -230,22 +180,25 @@ func (r *Reconciler) keepClaims(ctx context.Context, s *scope, src *ways) error 
 	return r.claims.Keep(ctx, s.Cluster, src.claims...)
 }
 
-// look asks the cluster at a destination, under the policy of whoever owns it.
-func (r *Reconciler) look(s *scope, w which, d argo.Destination) *view {
-	policy := dial.PublicOnly()
-	if s.Spec.Org == "" {
-		policy = dial.Platform(r.Allow...)
+// look asks the cluster at a destination, under the policy of whoever owns it. It is nil while there is no answer.
+func (r *Reconciler) look(ctx context.Context, s *scope, which which, d argo.Destination) (*view, error) {
+	w, err := r.wayTo(ctx, s)
+	if err != nil {
+		return nil, err
 	}
-	return r.looks.see(lookKey{s.Name, w}, fingerprint(s, d), func(ctx context.Context) finding {
+	t := target{config: d.Config}
+	if s.Spec.Org == "" {
+		t.private, t.allow = true, r.Allow
+	}
+	return r.looks.see(lookKey{s.Name, which}, w.bucket, fingerprint(s, w, d), func(ctx context.Context) finding {
 		if d.Server != d.Config.Server {
 			// Argo CD dials this one, and has no policy of its own.
-			if err := checkServer(ctx, policy, d.Server); err != nil {
+			if err := checkServer(ctx, t.policy(), d.Server); err != nil {
 				return finding{err: err}
 			}
 		}
-		found, err := r.Connect(ctx, connect.Target{Config: &d.Config, Policy: policy, Now: r.Clock.Now})
-		return finding{found: found, err: err}
-	})
+		return r.reach(ctx, w, t)
+	}), nil
 }
 
 func checkServer(ctx context.Context, policy dial.Policy, server string) error {
@@ -269,13 +222,10 @@ func hostError(err error) string {
 	return "the host name can't be resolved"
 }
 
-// anywhere lets the operator reach its own management cluster, wherever that is.
-func anywhere() dial.Policy { return dial.Policy{Private: true, Allow: everything} }
-
-// fingerprint names a destination of this incarnation, so that an answer is never taken for another's.
-func fingerprint(s *scope, d argo.Destination) string {
+// fingerprint names a destination of this incarnation and who was asked about it, so that an answer is never taken for another's.
+func fingerprint(s *scope, w way, d argo.Destination) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
-		s.Spec.Incarnation, s.Spec.Org, d.Server, string(kubeconfig.Write(d.Config)),
+		s.Spec.Incarnation, s.Spec.Org, w.name, d.Server, string(kubeconfig.Write(d.Config)),
 	}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }

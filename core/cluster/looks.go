@@ -12,6 +12,7 @@ import (
 
 	"darkshift.io/infrared/core/inflight"
 	"darkshift.io/infrared/sdk/connect"
+	"darkshift.io/infrared/sdk/provider"
 )
 
 const (
@@ -21,6 +22,10 @@ const (
 	looksAtOnceOfOne = 8
 	// firstRetry and resync bound the growing wait between looks at a cluster that does not answer.
 	firstRetry = 5 * time.Second
+	// pluginRetry bounds the wait for a plugin that does not run.
+	pluginRetry = 30 * time.Second
+	// longestAfter bounds what a plugin may ask for, so that a mistake in it does not last for ever.
+	longestAfter = time.Hour
 	// patience is how many looks in a row must fail before a cluster that was connected counts as not connected: an API server that
 	// answers every other time must not turn the condition every time.
 	patience = 3
@@ -42,13 +47,42 @@ type lookKey struct {
 // finding is what one look came to.
 type finding struct {
 	found connect.Cluster
-	err   error
+	// notLooked is what a plugin could not look at; without one it is in found.Limits.
+	notLooked []provider.NotLooked
+	err       error
 }
 
 // soft reports whether the look failed in a way that may pass by itself.
 func (f finding) soft() bool {
-	var e *connect.Error
-	return errors.As(f.err, &e) && (e.Kind == connect.Unreachable || e.Kind == connect.Timeout)
+	var direct *connect.Error
+	if errors.As(f.err, &direct) {
+		return direct.Kind == connect.Unreachable || direct.Kind == connect.Timeout
+	}
+	var e *provider.Error
+	return errors.As(f.err, &e) &&
+		(e.Kind == provider.Unavailable || e.Kind == provider.Conflict || errors.Is(e, errUnusable))
+}
+
+// wait is in how long a cluster is looked at again, after so many failures before this one. What has to change first is seen by the
+// fingerprint, or on one of the looks that every cluster gets.
+func (f finding) wait(failures int) time.Duration {
+	growing := min(firstRetry<<min(failures, 10), resync)
+	var e *provider.Error
+	if !errors.As(f.err, &e) {
+		return jitter(growing)
+	}
+	wait := growing
+	switch retry := provider.KindOf(e).Row().Retry; {
+	case errors.Is(e, errUnusable):
+		// Asking costs nothing: it is the host that answers.
+		wait = min(growing, pluginRetry)
+	case retry == provider.RetrySoon:
+		wait = firstRetry
+	case retry != provider.RetryBackoff:
+		wait = resync
+	}
+	// No sooner than the plugin asked for, and not all at the same moment either.
+	return max(jitter(wait), jitter(min(e.After, longestAfter)*5/4))
 }
 
 // looks asks clusters how they are, beside the reconcile workers, and remembers when to ask next. All of it is lost on a restart,
@@ -83,14 +117,14 @@ func newLooks(group *inflight.Group[lookKey, finding], now func() time.Time, eve
 }
 
 // see returns the newest answer about what fingerprint names, or nil while there is none yet. It starts a look where one is due;
-// the group wakes the reconciler when that ends.
-func (l *looks) see(key lookKey, fingerprint string, ask func(context.Context) finding) *view {
+// the group wakes the reconciler when that ends. Looks of one bucket are bounded together.
+func (l *looks) see(key lookKey, bucket, fingerprint string, ask func(context.Context) finding) *view {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	answer, _ := l.group.Get(key)
 	if answer == nil || answer.For != fingerprint {
 		delete(l.pending, key)
-		l.group.Start(key, "", fingerprint, ask)
+		l.group.Start(key, bucket, fingerprint, ask)
 		return nil
 	}
 	plan := l.pending[key]
@@ -101,7 +135,7 @@ func (l *looks) see(key lookKey, fingerprint string, ask func(context.Context) f
 	plan.heed(answer, l.every)
 	wait := plan.next.Sub(l.now())
 	if wait <= 0 {
-		l.group.Start(key, "", fingerprint, ask)
+		l.group.Start(key, bucket, fingerprint, ask)
 		wait = resync // the wake comes first
 	}
 	return &view{finding: answer.Value, failures: plan.failures, next: wait}
@@ -117,8 +151,7 @@ func (s *schedule) heed(answer *inflight.Answer[finding], every time.Duration) {
 		s.failures, s.next = 0, answer.At.Add(jitter(every))
 		return
 	}
-	wait := min(firstRetry<<min(s.failures, 10), resync)
-	s.failures, s.next = s.failures+1, answer.At.Add(jitter(wait))
+	s.failures, s.next = s.failures+1, answer.At.Add(answer.Value.wait(s.failures))
 }
 
 // forget drops what is known of a cluster, and cancels what is being asked.

@@ -5,16 +5,22 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/claim"
+	"darkshift.io/infrared/sdk/connect"
 	"darkshift.io/infrared/sdk/kubeconfig"
 )
 
@@ -29,6 +35,67 @@ func (r *Reconciler) makeManagement(ctx context.Context) error {
 		return fmt.Errorf("making the management Cluster %s: %w", r.ManagementName, err)
 	}
 	return nil
+}
+
+// connectSelf reaches the management cluster, for its own Cluster and for those with inCluster.
+func (r *Reconciler) connectSelf(ctx context.Context, s *scope) (access, error) {
+	w, err := r.wayTo(ctx, s)
+	if err != nil {
+		return access{}, err
+	}
+	v := r.looks.see(lookKey{s.Name, offered}, w.bucket, "self/"+w.name+"/"+s.Spec.Incarnation, func(ctx context.Context) finding {
+		config, err := r.Self()
+		if err != nil {
+			return finding{err: err}
+		}
+		// The operator reaches its own management cluster wherever that is.
+		return r.reach(ctx, w, target{config: *config, private: true, allow: everywhere()})
+	})
+	acc := access{builtIn: true}
+	if v == nil {
+		s.connecting()
+		return acc, nil
+	}
+	acc.next = v.next
+	if v.err != nil {
+		logf.FromContext(ctx).Error(v.err, "the operator does not reach its own management cluster", "plugin", w.name)
+		if !s.connected() || v.failures >= patience {
+			s.refuse(refusalOf(v.err))
+		}
+		return acc, nil
+	}
+	if s.Spec.Type == v1alpha1.Management {
+		if err := r.claimSelf(ctx, s, v.found); err != nil {
+			return acc, err
+		}
+	}
+	v.found.ServiceAccount, v.found.TokenExpiry = "", time.Time{} // the operator's own, and none of the reader's business
+	s.accept(v.finding, "")
+	s.Status.Identity.ManagementCluster = true
+	return acc, nil
+}
+
+// claimSelf claims the management cluster's identity and the address the operator knows it by. A Cluster that connected there before
+// there was this one keeps it.
+func (r *Reconciler) claimSelf(ctx context.Context, s *scope, found connect.Cluster) error {
+	self, err := r.Self()
+	if err != nil {
+		return fmt.Errorf("finding the operator's own address: %w", err)
+	}
+	claims := []claim.Claim{{Kind: claim.Server, Value: kubeconfig.ServerKey(self.Server)}}
+	if found.UID != "" {
+		claims = append(claims, claim.Claim{Kind: claim.KubeSystem, Value: found.UID})
+	}
+	var held *claim.HeldError
+	if err := r.claims.TakeAll(ctx, s.Cluster, claims...); err != nil && !errors.As(err, &held) {
+		return err
+	}
+	return r.claims.Keep(ctx, s.Cluster, claims...)
+}
+
+// everywhere is all addresses there are.
+func everywhere() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 }
 
 // SelfFrom turns the operator's own client configuration into what a look needs. Files are read at each call, since the token of a

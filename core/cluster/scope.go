@@ -75,6 +75,16 @@ func (s *scope) setConnected(ok bool, reason, message string) {
 	s.set(v1alpha1.ConditionConnected, status, reason, message)
 }
 
+// refuse sets the condition Connected to what stands in the way: False, or Unknown where it is the plugin, which says nothing about the
+// cluster. What is known of the cluster stays.
+func (s *scope) refuse(r *refusal) {
+	status := metav1.ConditionFalse
+	if r.reason == v1alpha1.ReasonProviderUnavailable {
+		status = metav1.ConditionUnknown
+	}
+	s.set(v1alpha1.ConditionConnected, status, r.reason, r.message)
+}
+
 // set sets a condition. Its time changes only with its status.
 func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{
@@ -95,7 +105,8 @@ func (s *scope) report(ctx context.Context, recorder events.EventRecorder) {
 			continue
 		}
 		// That it is not connected yet is what the other condition says, and the pull request is nobody's fault.
-		bad := now.Status == metav1.ConditionFalse && now.Reason != v1alpha1.ReasonNotConnected && now.Reason != v1alpha1.ReasonAppOfAppsMissing
+		bad := now.Status == metav1.ConditionFalse && now.Reason != v1alpha1.ReasonNotConnected && now.Reason != v1alpha1.ReasonAppOfAppsMissing ||
+			now.Reason == v1alpha1.ReasonProviderUnavailable
 		s.event(ctx, recorder, bad, now.Reason, now.Type, now.Message)
 	}
 	now, was := s.Status.Deletion, s.before.Status.Deletion

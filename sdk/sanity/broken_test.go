@@ -158,7 +158,7 @@ func brokenSecrets() map[string]brokenRow {
 		}},
 		"no-secret-in-output": {reason: "the token is logged", spoil: func(s *stage) {
 			s.bad.sweep = func(ctx context.Context, req provider.SweepRequest) (provider.Findings, error) {
-				s.printed.print("sweeping with " + tokenOf(req.Credentials))
+				s.printed.add("sweeping with " + tokenOf(req.Credentials))
 				return s.good.Sweep(ctx, req)
 			}
 		}},

@@ -41,7 +41,7 @@ type lines struct {
 	text strings.Builder
 }
 
-func (l *lines) print(text string) {
+func (l *lines) add(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text.WriteString(text + "\n")

@@ -6,6 +6,7 @@ package plugin
 import (
 	"bytes"
 	"errors"
+	"iter"
 	"os"
 	"os/exec"
 	"strconv"
@@ -19,11 +20,12 @@ import (
 const (
 	// endWithin is how long the end of a plugin waits for what it left behind. A killed process is gone within milliseconds, unless
 	// the system itself hangs.
-	endWithin = 5 * time.Second
+	endWithin = 3 * time.Second
 	// endTick is how often it looks.
 	endTick = 2 * time.Millisecond
-	// reapEvery is how often a host that inherits orphans looks for dead ones.
-	reapEvery = 10 * time.Second
+	// reapEvery is how often a host that inherits orphans looks for dead ones. It is longer than endWithin: a plugin's own process
+	// is on the system's table for that long at its end, dead.
+	reapEvery = 5 * time.Second
 )
 
 // ownSession makes the process the leader of a session and a process group of its own. What it starts stays in the session unless
@@ -33,9 +35,10 @@ func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: 
 // family is a plugin's process and all that it started: what is in its session, and what has the launch's mark in its
 // environment wherever it went.
 type family struct {
-	leader int
-	marker string         // NAME=VALUE
-	seen   map[int]string // members outside of the session by pid, with their start time
+	leader    int
+	marker    string         // NAME=VALUE
+	seen      map[int]string // members outside of the session by pid, with their start time
+	unclaimed map[int]string // dead leaders of sessions that are our children, at the last look
 }
 
 // waitForLeader returns once the leader has ended, and leaves it on the system's table. Meanwhile it takes dead orphans off it, where
@@ -63,8 +66,26 @@ func (f *family) waitForLeader() {
 			return
 		case <-ticker.C:
 			f.reap(f.members())
+			f.reapUnclaimed()
 		}
 	}
+}
+
+// reapUnclaimed takes the dead off the system's table that lead a session and that nobody has waited for between two looks. They may
+// be of any plugin, or, were there such a thing, a child that another part of this program started in a session of its own and
+// forgot.
+func (f *family) reapUnclaimed() {
+	now := map[int]string{}
+	for m := range processes() {
+		if !m.dead || m.parent != os.Getpid() || m.session != m.pid || m.pid == f.leader {
+			continue
+		}
+		now[m.pid] = m.started
+		if f.unclaimed[m.pid] == m.started {
+			_, _ = syscall.Wait4(m.pid, nil, syscall.WNOHANG, nil)
+		}
+	}
+	f.unclaimed = now
 }
 
 func inheritsOrphans() bool {
@@ -130,27 +151,37 @@ type member struct {
 	dead                 bool
 }
 
-// members looks through the processes of this machine, as far as this user may see them.
+// members are those of the family that this user may see.
 func (f *family) members() []member {
-	folder, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer folder.Close()
-	names, _ := folder.Readdirnames(-1)
 	own, _ := unix.Getsid(0)
 	var found []member
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		m, ok := look(pid)
-		if ok && f.has(m, own) {
+	for m := range processes() {
+		if f.has(m, own) {
 			found = append(found, m)
 		}
 	}
 	return found
+}
+
+// processes looks through all of this machine but our own.
+func processes() iter.Seq[member] {
+	return func(yield func(member) bool) {
+		folder, err := os.Open("/proc")
+		if err != nil {
+			return
+		}
+		defer folder.Close()
+		names, _ := folder.Readdirnames(-1)
+		for _, name := range names {
+			pid, err := strconv.Atoi(name)
+			if err != nil || pid == os.Getpid() {
+				continue
+			}
+			if m, ok := look(pid); ok && !yield(m) {
+				return
+			}
+		}
+	}
 }
 
 // has says whether a process is of the family. A dead one shows no environment any more, so it goes by its session, by what was

@@ -5,7 +5,8 @@
 //
 //	host hold PATH      starts the plugin, prints its process's number, and stops it when standard input ends
 //	host attach JSON    attaches to a plugin, prints "attached", and waits until standard input ends
-//	host restart PATH N starts and ends the plugin N times, by turns in order and not, and prints what is left over
+//	host restart PATH N starts and ends the plugin N times, by turns in order and not, starts it once more, and prints how many
+//	                    dead children it has that nobody waits for
 package main
 
 import (
@@ -65,7 +66,7 @@ func attach(ctx context.Context, text string) error {
 	return nil
 }
 
-// restart prints how many children this process has at the end, dead or alive. As process 1 it also has all orphans.
+// restart counts the dead children of this process. As process 1 it also has all orphans.
 func restart(ctx context.Context, path, times string) error {
 	n, err := strconv.Atoi(times)
 	if err != nil {
@@ -84,19 +85,24 @@ func restart(ctx context.Context, path, times string) error {
 		}
 		p.Kill()
 	}
-	// An orphan falls to process 1 a moment after its parent's end.
-	deadline := time.Now().Add(10 * time.Second)
+	p, err := plugin.Dial(ctx, launch(path))
+	if err != nil {
+		return err
+	}
+	defer p.Kill()
+	// Orphans fall to process 1 a moment after their parent's end, and the dead among them are found while a plugin runs.
+	deadline := time.Now().Add(30 * time.Second)
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	left, err := children()
-	for ; err == nil && left > 0 && time.Now().Before(deadline); left, err = children() {
+	left, err := deadChildren()
+	for ; err == nil && left > 0 && time.Now().Before(deadline); left, err = deadChildren() {
 		<-ticker.C
 	}
-	fmt.Println("children left:", left)
+	fmt.Println("dead children:", left)
 	return err
 }
 
-func children() (int, error) {
+func deadChildren() (int, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return 0, err
@@ -108,7 +114,7 @@ func children() (int, error) {
 			continue
 		}
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if string(fields[1]) == strconv.Itoa(os.Getpid()) {
+		if string(fields[0]) == "Z" && string(fields[1]) == strconv.Itoa(os.Getpid()) {
 			n++
 		}
 	}

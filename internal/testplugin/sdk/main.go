@@ -20,6 +20,10 @@ import (
 
 func main() {
 	name := filepath.Base(os.Args[0])
+	if os.Getenv("PATH") == "" {
+		// A host passes nothing of its own environment on.
+		_ = os.Setenv("PATH", "/usr/bin:/bin")
+	}
 	if len(os.Args) > 1 && os.Args[1] == "orphan" {
 		orphan()
 		return

@@ -246,7 +246,7 @@ func TestGuards(t *testing.T) {
 	crd := &unstructured.Unstructured{}
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	namespace := &corev1.Namespace{}
-	for _, name := range []string{"clusters.infrared.darkshift.io", "deletionrecords.infrared.darkshift.io"} {
+	for _, name := range []string{"clusters.infrared.darkshift.io", "deletionrecords.infrared.darkshift.io", "providers.infrared.darkshift.io"} {
 		crd.SetName(name)
 		if wrong := refusedBy(env.Client.Delete(t.Context(), crd), name, "delete every Cluster"); wrong != nil {
 			t.Errorf("a CRD takes every object along, but %v", wrong)

@@ -47,6 +47,8 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Connect reaches a cluster; nil is connect.Connect.
 	Connect func(context.Context, connect.Target) (connect.Cluster, error)
+	// Providers finds the plugin of a cluster's cloud; nil goes by the Providers. Only tests set it.
+	Providers cluster.Providers
 }
 
 // Scheme knows every kind the operator works with.
@@ -82,6 +84,9 @@ func Run(ctx context.Context, conf *rest.Config, opts Options) error {
 		return err
 	}
 	defer plugins.close(ctx)
+	if opts.Providers == nil {
+		opts.Providers = plugins.registry
+	}
 	r := &cluster.Reconciler{
 		Client:         mgr.GetClient(),
 		Live:           mgr.GetAPIReader(),
@@ -91,6 +96,7 @@ func Run(ctx context.Context, conf *rest.Config, opts Options) error {
 		Self:           cluster.SelfFrom(conf),
 		Connect:        opts.Connect,
 		Allow:          opts.Allow,
+		Providers:      opts.Providers,
 		ManagementName: opts.ManagementName,
 		LookEvery:      opts.LookEvery,
 	}

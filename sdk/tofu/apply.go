@@ -18,7 +18,7 @@ import (
 
 // carryOut applies the plan in the file. Whatever comes of it, the result says what there is afterwards.
 func (r *run) carryOut(ctx context.Context, p plan, left []provider.Resource) (provider.BuildResult, error) {
-	stream := &stream{run: r, done: map[string]bool{}}
+	stream := &stream{run: r, ids: map[string]string{}, done: map[string]bool{}}
 	var failed error
 	if p.any {
 		failed = r.applyFile(ctx, stream)

@@ -28,10 +28,10 @@ type run struct {
 	binary    string
 	handles   map[string]*tfexec.Terraform // by the folder that they run in
 
-	dir     string // the module's folder, where OpenTofu runs
-	module  string // hash of the module with all that it calls
-	pinned  bool   // there is a lock file for the providers
-	made    []made // what this run reported as made, and not as gone since
+	dir    string // the module's folder, where OpenTofu runs
+	module string // hash of the module with all that it calls
+	pinned bool   // there is a lock file for the providers
+	made   []made // what this run reported as made, and not as gone since
 }
 
 // Build carries a plugin's verb Build out. It keeps the promises of [provider.Provider]; the package's comment says how.

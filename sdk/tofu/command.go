@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -53,6 +54,9 @@ func (r *run) command(ctx context.Context, c call) error {
 	if err == nil {
 		return nil
 	}
+	if signalOf(err) != 0 {
+		r.awaitOrphan()
+	}
 	if ctx.Err() != nil {
 		return interrupted(c.step, context.Cause(ctx))
 	}
@@ -76,7 +80,7 @@ func (r *run) opentofu(c call) (*tfexec.Terraform, error) {
 	if env == nil {
 		env = maps.Clone(r.env)
 	}
-	env[envProgram], env[envStop] = r.binary, r.folder.stop
+	env[envProgram], env[envStop], env[envPID] = r.binary, r.folder.stop, r.folder.pid
 	env["TF_DATA_DIR"] = c.data
 	if c.init != "" {
 		env[envInitArgs] = c.init
@@ -93,6 +97,7 @@ func (r *run) opentofu(c call) (*tfexec.Terraform, error) {
 // armStop makes the pipe by which the shim is told that ctx has ended, or that this process has.
 func (r *run) armStop(ctx context.Context) (release func(), err error) {
 	_ = os.Remove(r.folder.stop)
+	_ = os.Remove(r.folder.pid)
 	if err := syscall.Mkfifo(r.folder.stop, 0o600); err != nil {
 		return nil, fmt.Errorf("making the pipe that stops OpenTofu: %w", err)
 	}
@@ -107,6 +112,28 @@ func (r *run) armStop(ctx context.Context) (release func(), err error) {
 		_ = pipe.Close()
 		_ = os.Remove(r.folder.stop)
 	}, nil
+}
+
+// orphanTick is how often we look whether an orphan has ended.
+const orphanTick = 50 * time.Millisecond
+
+// awaitOrphan ends an OpenTofu whose shim was killed, and waits for it: until then it works on and holds the state.
+func (r *run) awaitOrphan() {
+	text, err := os.ReadFile(r.folder.pid)
+	if err != nil {
+		return
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil || !alive(pid) || syscall.Kill(pid, syscall.SIGINT) != nil {
+		return
+	}
+	tick := time.NewTicker(orphanTick)
+	defer tick.Stop()
+	for range tick.C {
+		if !alive(pid) {
+			return
+		}
+	}
 }
 
 // checkProgram finds out whether OpenTofu is there, and whether the plugin starts as its shim.

@@ -96,6 +96,7 @@ type folder struct {
 	backend   string // the kubeconfig of the backend
 	bare      string // a module of nothing but the backend
 	stop      string // the pipe that stops OpenTofu
+	pid       string // OpenTofu's process ID
 }
 
 // maxSocketFolder is how long TMPDIR's path may be: providers put their sockets there, whose paths end at 107 bytes.
@@ -108,7 +109,7 @@ func newFolder(root string) (folder, error) {
 	in := func(name string) string { return filepath.Join(root, name) }
 	f := folder{
 		root: root, home: in("home"), cliConfig: in("tofu.rc"), fetch: in("fetch"), data: in("data"), variables: in("variables.tfvars.json"),
-		plan: in("plan"), backend: in("state.kubeconfig"), bare: in("bare"), stop: in("stop"),
+		plan: in("plan"), backend: in("state.kubeconfig"), bare: in("bare"), stop: in("stop"), pid: in("pid"),
 	}
 	for _, path := range []string{f.home, f.fetch, f.data, f.bare} {
 		// A run that was killed may have left some of it.

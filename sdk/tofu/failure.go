@@ -76,9 +76,10 @@ func lockHolder(text string) string {
 // plainText is an error of OpenTofu's without frame and without its program's exit status.
 func plainText(text string) string {
 	var lines []string
+	preamble := regexp.MustCompile(`^(There are some problems with the|OpenTofu encountered problems during|with the configuration, described below)`)
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(strings.TrimLeft(line, "│╷╵ \t"), " \t\r\n")
-		if line == "" || strings.HasPrefix(line, "exit status ") {
+		if line == "" || strings.HasPrefix(line, "exit status ") || preamble.MatchString(line) {
 			continue
 		}
 		lines = append(lines, line)
@@ -107,7 +108,7 @@ func classes() []classRow {
 		{provider.Conflict, `DependencyViolation|ResourceInUse|resourceInUseByAnotherResource|OperationAborted|already exists|AlreadyExists|EntityAlreadyExists|ConcurrentModification|is currently being (created|deleted|modified|used)|state lock`, ""},
 		{provider.Unavailable, `InsufficientInstanceCapacity|ZONE_RESOURCE_POOL_EXHAUSTED|ServiceUnavailable|InternalServerError|Error 50[0-9]|\[50[0-9]\]|\b50[0-9]\b.{0,30}(Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time)`, ""},
 		{provider.Unavailable, `connection refused|connection reset|no such host|Could not resolve host|Client\.Timeout|context deadline exceeded|i/o timeout|TLS handshake timeout|network is unreachable|Temporary failure in name resolution|unexpected EOF|Couldn't connect to server|Failed to connect to`, ""},
-		{provider.Invalid, `required_version|Unsupported OpenTofu Core version|Unsupported Terraform Core version|Invalid value for (input )?variable|No value for required variable|Unsupported argument|Missing required argument|Unsupported block type|Reference to undeclared|Invalid reference|Argument or block definition required|Invalid (expression|function argument|index|template|count argument|for_each)|Unreadable module|Module not found|Failed to (download|query for available) module|Could not download module|Error downloading|Remote branch .* not found|did not match any file|Repository .*not found|No configuration files|Provider dependency changes detected|Inconsistent dependency lock file|Duplicate (resource|variable|output|module)|Unsuitable value|ValidationException|InvalidParameter|Error 400|\[400\]`, ""},
+		{provider.Invalid, `must be valid before|required_version|Unsupported OpenTofu Core version|Unsupported Terraform Core version|Invalid value for (input )?variable|No value for required variable|Unsupported argument|Missing required argument|Unsupported block type|Reference to undeclared|Invalid reference|Argument or block definition required|Invalid (expression|function argument|index|template|count argument|for_each)|Unreadable module|Module not found|Failed to (download|query for available) module|Could not download module|Error downloading|Remote branch .* not found|did not match any file|Repository .*not found|No configuration files|Provider dependency changes detected|Inconsistent dependency lock file|Duplicate (resource|variable|output|module)|Unsuitable value|ValidationException|InvalidParameter|Error 400|\[400\]`, ""},
 	}
 }
 

@@ -4,12 +4,12 @@
 package tofu
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +22,8 @@ const (
 	envProgram = "INFRARED_TOFU"
 	// envStop is the path of the pipe whose byte, or whose end, asks OpenTofu to stop.
 	envStop = "INFRARED_TOFU_STOP"
+	// envPID is the path of the file that takes OpenTofu's process ID, for the plugin whose shim was killed.
+	envPID = "INFRARED_TOFU_PID"
 	// envInitArgs are flags for init that terraform-exec has no option for.
 	envInitArgs = "INFRARED_TOFU_INIT_ARGS"
 )
@@ -60,12 +62,16 @@ func shim(program string, args []string) int {
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Env = tofuEnvironment(os.Environ())
-	cmd.Stdout, cmd.Stderr = &survivor{to: os.Stdout}, &survivor{to: os.Stderr}
-	cmd.WaitDelay = outputGrace
-	cmd.SysProcAttr = ownGroup()
-	if err := cmd.Start(); err != nil {
+	// A group of its own, so that nobody's Ctrl-C is its second interrupt. It is not tied to the shim's life: the kernel would
+	// signal it once for each of the shim's threads.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	copied, err := startPiped(cmd)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "starting OpenTofu:", err)
 		return 127
+	}
+	if err := os.WriteFile(os.Getenv(envPID), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, "writing down OpenTofu's process ID:", err)
 	}
 	interrupt := sync.OnceFunc(func() { _ = cmd.Process.Signal(os.Interrupt) })
 	go func() {
@@ -77,13 +83,48 @@ func shim(program string, args []string) int {
 		// A second interrupt makes OpenTofu drop what is in flight and its state, so there never is one.
 		interrupt()
 	}()
-	return end(cmd, cmd.Wait())
+	err = cmd.Wait()
+	select {
+	case <-copied:
+	case <-time.After(outputGrace):
+	}
+	return end(cmd, err)
+}
+
+// startPiped starts cmd with its output copied to ours; copied is closed at the end of it. cmd holds the reading ends of its own
+// pipes too, so that it has a reader even when the shim is killed: without one it would be killed by what it prints.
+// What it prints on its way out then has to fit into the pipe.
+func startPiped(cmd *exec.Cmd) (copied <-chan struct{}, err error) {
+	var copies sync.WaitGroup
+	for _, to := range []struct {
+		out *os.File
+		in  *io.Writer
+	}{{os.Stdout, &cmd.Stdout}, {os.Stderr, &cmd.Stderr}} {
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		defer writer.Close()
+		widen(writer)
+		*to.in = writer
+		cmd.ExtraFiles = append(cmd.ExtraFiles, reader)
+		copies.Go(func() { _, _ = io.Copy(&survivor{to: to.out}, reader) })
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	go func() {
+		copies.Wait()
+		close(done)
+	}()
+	return done, nil
 }
 
 // end is the shim's exit code. A signal that ended OpenTofu ends the shim too, so that the plugin sees it.
 func end(cmd *exec.Cmd, err error) int {
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if !ok || err != nil && cmd.ProcessState.Success() && !errors.Is(err, exec.ErrWaitDelay) {
+	if !ok || err != nil && cmd.ProcessState.Success() {
 		fmt.Fprintln(os.Stderr, "waiting for OpenTofu:", err)
 		return 127
 	}
@@ -103,7 +144,7 @@ func tofuEnvironment(own []string) []string {
 	for _, pair := range own {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name {
-		case envProgram, envStop, envTie:
+		case envProgram, envStop, envPID, envTie:
 		case envInitArgs:
 			env = append(env, "TF_CLI_ARGS_init="+value)
 		default:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 )
 
@@ -16,7 +17,8 @@ const envTie = "INFRARED_TOFU_TIE"
 // dropTie takes back the SIGKILL that the kernel would send when the plugin dies. It holds for one thread, the first, which
 // need not be the one that main runs on: starting the program again leaves only this thread.
 func dropTie() error {
-	runtime.LockOSThread() // for good: OpenTofu is tied to the thread that starts it
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, 0, 0); errno != 0 {
 		return fmt.Errorf("dropping the tie to the plugin's life: %w", errno)
 	}
@@ -26,10 +28,17 @@ func dropTie() error {
 	return syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), envTie+"=dropped"))
 }
 
-// ownGroup starts OpenTofu in a group of its own, so that nobody's Ctrl-C is its second interrupt. Should the shim be killed, that
-// is its interrupt.
-func ownGroup() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
+// widen makes a pipe hold 1 MiB instead of 64 KiB, where the system lets us.
+func widen(pipe *os.File) {
+	const setPipeSize = 1031 // F_SETPIPE_SZ
+	_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, pipe.Fd(), setPipeSize, 1<<20)
+}
+
+// alive says whether a process runs, and is not merely waiting to be reaped.
+func alive(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return err == nil && !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
 }
 
 // self is this program, also where its file was replaced since it started.

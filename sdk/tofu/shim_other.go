@@ -15,7 +15,8 @@ const envTie = "INFRARED_TOFU_TIE"
 
 func dropTie() error { return nil }
 
-// ownGroup starts OpenTofu in a group of its own, so that nobody's Ctrl-C is its second interrupt.
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func widen(*os.File) {}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func self() (string, error) { return os.Executable() }

@@ -24,8 +24,9 @@ type made struct {
 type stream struct {
 	run    *run
 	rest   []byte
-	done   map[string]bool // addresses whose change is done
-	errors []string        // what the apply failed with, in words
+	ids    map[string]string // of what is being changed, by address
+	done   map[string]bool   // addresses whose change is done
+	errors []string          // what the apply failed with, in words
 }
 
 // message is a line of OpenTofu's stream, as far as we read it.
@@ -121,6 +122,11 @@ func eventKind(lineType string) provider.EventKind {
 
 func (s *stream) change(kind provider.EventKind, m message) {
 	thing := Thing{Address: m.Hook.Resource.Address, Type: m.Hook.Resource.Type, ID: m.Hook.ID}
+	// The end of a deletion comes without the ID of what is gone.
+	if thing.ID == "" {
+		thing.ID = s.ids[thing.Address]
+	}
+	s.ids[thing.Address] = thing.ID
 	event := provider.Event{
 		Kind: kind, Time: m.Time, Address: thing.Address, Operation: operationOf(m.Hook.Action), Message: m.Message,
 		Elapsed: time.Duration(m.Hook.Elapsed * float64(time.Second)),
@@ -129,6 +135,7 @@ func (s *stream) change(kind provider.EventKind, m message) {
 		event.Resource = &resource
 	}
 	if kind == provider.EventDone {
+		delete(s.ids, thing.Address)
 		s.done[thing.Address] = true
 		s.keep(event, thing)
 	}

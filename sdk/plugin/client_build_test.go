@@ -158,6 +158,8 @@ type raw struct {
 	pb.UnimplementedProviderServiceServer
 	steps []*pb.BuildResponse
 	err   error
+	// hang keeps the stream open after the steps.
+	hang bool
 }
 
 func (r *raw) Build(_ *pb.BuildRequest, stream grpc.ServerStreamingServer[pb.BuildResponse]) error {
@@ -165,6 +167,9 @@ func (r *raw) Build(_ *pb.BuildRequest, stream grpc.ServerStreamingServer[pb.Bui
 		if err := stream.Send(step); err != nil {
 			return err
 		}
+	}
+	if r.hang {
+		<-stream.Context().Done()
 	}
 	return r.err
 }
@@ -205,12 +210,14 @@ func TestBuildStreamsThatBreakTheContract(t *testing.T) {
 		"an event after":     {"an end is the last", raw{steps: []*pb.BuildResponse{end, event}}, provider.Other, more, "d"},
 		"an unknown step":    {"a newer plugin may say more", raw{steps: []*pb.BuildResponse{empty, end, empty}}, "", "", "d"},
 		"a status after end": {"the end stands; the plugin may have died right after", raw{steps: []*pb.BuildResponse{end}, err: status.Error(codes.Unavailable, "gone")}, "", "", "d"},
+		"open after the end": {"the end stands, and the stream is left", raw{steps: []*pb.BuildResponse{end}, hang: true}, "", "", "d"},
 		"a status before": {
 			"a status without our detail is gRPC's own", raw{steps: []*pb.BuildResponse{event}, err: status.Error(codes.Unavailable, "gone")},
 			provider.Unavailable, "the plugin can't be reached, or ended during the call", "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := overWireRaw(t, &c.raw, nil)
 			got, err := w.provider().Build(t.Context(), provider.BuildRequest{}, &events{})
 			if provider.KindOf(err) != c.kind || (err != nil && typed(t, err).Message != c.text) {

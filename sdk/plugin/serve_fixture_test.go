@@ -49,8 +49,7 @@ type byHand struct {
 // launch starts a plugin the way hosts do.
 func launch(t *testing.T, cmd *exec.Cmd, env ...string) *byHand {
 	t.Helper()
-	// Not the test's own folder: a socket's path must be short.
-	sockets, err := os.MkdirTemp("", "ir-test-")
+	sockets, err := os.MkdirTemp("", "ir-test-") //nolint:usetesting // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +98,7 @@ func (h *byHand) leave() {
 }
 
 // handshake reads the first line, and connects to the address in it.
-func (h *byHand) handshake(t *testing.T) []string {
+func (h *byHand) handshake(t *testing.T) {
 	t.Helper()
 	if err := h.stdout.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
@@ -116,7 +115,6 @@ func (h *byHand) handshake(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fields
 }
 
 func (h *byHand) provider() provider.Provider { return plugin.NewClient(h.conn, nil) }

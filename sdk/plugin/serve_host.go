@@ -5,6 +5,7 @@ package plugin
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"os"
 	"os/signal"
@@ -36,8 +37,16 @@ func serveHost(ctx context.Context, server *Server, versions []protocol, out *os
 		return err
 	}
 	h := &hosted{server: server, served: make(chan struct{})}
-	go h.leave(ctx, gone)
-	output, err := takeOutput(out)
+	// Before anything is printed: a host that was killed no longer reads it, which would end this program at its next line.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+	go h.leave(ctx, gone, term)
+	certificate, tlsConfig, err := serverIdentity(os.Getenv(clientCertEnv))
+	if err != nil {
+		return err
+	}
+	output, err := takeOutput(out, certificate)
 	if err != nil {
 		return err
 	}
@@ -47,6 +56,13 @@ func serveHost(ctx context.Context, server *Server, versions []protocol, out *os
 		HandshakeConfig:  handshake(),
 		VersionedPlugins: served(versions, server),
 		Logger:           logger,
+		TLSProvider: func() (*tls.Config, error) {
+			if out == nil {
+				// The handshake does not pass through here, so go-plugin makes a certificate of its own where one is wanted.
+				return nil, nil
+			}
+			return tlsConfig, nil
+		},
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
 			g := grpc.NewServer(append(append(opts, ServerOptions()...), onFirstCall(func() {
 				output.restore()
@@ -68,11 +84,7 @@ func serveHost(ctx context.Context, server *Server, versions []protocol, out *os
 func (h *hosted) drain(ctx context.Context) { h.drained.Do(func() { h.server.drain(ctx) }) }
 
 // leave waits for the host's end or for SIGTERM, and ends the plugin in order.
-func (h *hosted) leave(ctx context.Context, gone <-chan struct{}) {
-	term := make(chan os.Signal, 1)
-	signal.Notify(term, syscall.SIGTERM)
-	// A host that was killed no longer reads what is printed, which would end this program at its next line.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+func (h *hosted) leave(ctx context.Context, gone <-chan struct{}, term <-chan os.Signal) {
 	end := (*grpc.Server).Stop
 	select {
 	case <-gone:
@@ -111,7 +123,7 @@ func onFirstCall(run func()) []grpc.ServerOption {
 // itself, would take itself for a plugin of that host.
 func forgetHost() {
 	for _, name := range []string{
-		MagicCookieKey, "PLUGIN_CLIENT_CERT", "PLUGIN_PROTOCOL_VERSIONS", "PLUGIN_MIN_PORT", "PLUGIN_MAX_PORT",
+		MagicCookieKey, clientCertEnv, "PLUGIN_PROTOCOL_VERSIONS", "PLUGIN_MIN_PORT", "PLUGIN_MAX_PORT",
 		"PLUGIN_MULTIPLEX_GRPC", goplugin.EnvUnixSocketDir, goplugin.EnvUnixSocketGroup,
 	} {
 		_ = os.Unsetenv(name)

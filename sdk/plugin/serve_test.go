@@ -280,7 +280,7 @@ func openFiles(text string) []string {
 
 // Other hosts may start a plugin with go-plugin as it comes.
 func plainGoPluginHost(t *testing.T, path string) {
-	sockets, err := os.MkdirTemp("", "ir-test-")
+	sockets, err := os.MkdirTemp("", "ir-test-") //nolint:usetesting // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,20 +56,21 @@ func Test(t *testing.T, c Config) []Outcome {
 	t.Cleanup(func() { subject.close(t.Context()) })
 	var all []Outcome
 	for _, check := range Checks() {
-		outcome := subject.judge(t.Context(), check)
-		all = append(all, outcome)
-		if len(outcome.Lacks) > 0 {
-			continue
+		at, outcome := subject.prepare(t.Context(), check)
+		if len(outcome.Lacks) == 0 {
+			t.Run(check.Name, func(t *testing.T) {
+				outcome = at.run(t.Context(), check, outcome)
+				for _, breach := range outcome.Breaches {
+					t.Errorf("%s\nbut: %s", check.Sentence, breach)
+				}
+			})
 		}
-		t.Run(check.Name, func(t *testing.T) {
-			for _, breach := range outcome.Breaches {
-				t.Errorf("%s\nbut: %s", check.Sentence, breach)
-			}
-		})
+		at.close()
+		all = append(all, outcome)
 	}
 	for _, outcome := range all {
 		if len(outcome.Lacks) > 0 {
-			t.Logf("not run: %s: the world has no %s", outcome.Name, outcome.Lacks)
+			t.Logf("not run: %s: the world has no %s", outcome.Name, strings.Join(outcome.Lacks, ", "))
 		}
 	}
 	return all
@@ -83,7 +85,12 @@ func Run(ctx context.Context, c Config) ([]Outcome, error) {
 	defer subject.close(ctx)
 	var all []Outcome
 	for _, check := range Checks() {
-		all = append(all, subject.judge(ctx, check))
+		at, outcome := subject.prepare(ctx, check)
+		if len(outcome.Lacks) == 0 {
+			outcome = at.run(ctx, check, outcome)
+		}
+		at.close()
+		all = append(all, outcome)
 	}
 	return all, nil
 }
@@ -118,37 +125,47 @@ func (s *subject) close(ctx context.Context) {
 	}
 }
 
-// judge runs one check in a world of its own.
-func (s *subject) judge(ctx context.Context, check Check) Outcome {
+// prepare makes a world for one check. The outcome says what the world lacks for it, or why there is none.
+func (s *subject) prepare(ctx context.Context, check Check) (*bench, Outcome) {
 	outcome := Outcome{Name: check.Name}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	b := &bench{facts: s.facts, soon: s.config.Soon, patience: s.config.Patience, pace: s.config.Pace}
 	world, err := s.config.World(ctx)
 	if err != nil {
 		outcome.Breaches = []string{fmt.Sprintf("no world could be made: %v", err)}
-		return outcome
+		return b, outcome
 	}
-	if world.Close != nil {
-		defer world.Close()
-	}
-	b := &bench{World: world, facts: s.facts, soon: s.config.Soon, patience: s.config.Patience, pace: s.config.Pace}
+	b.World = world
 	if s.running != nil {
 		b.restart = func(ctx context.Context) (*program, error) { return start(ctx, s.config) }
 		world.Provider, world.Output = s.running.plugin.Provider(), s.running.output.String
 	}
 	if world.Provider == nil {
 		outcome.Breaches = []string{"the world has no Provider, and Config no Binary"}
-		return outcome
+		return b, outcome
 	}
 	for _, n := range check.needs {
 		if !n.has(b) {
 			outcome.Lacks = append(outcome.Lacks, n.name)
 		}
 	}
-	if len(outcome.Lacks) > 0 {
+	return b, outcome
+}
+
+// run runs the check. What it began ends with it.
+func (b *bench) run(ctx context.Context, check Check, outcome Outcome) Outcome {
+	if len(outcome.Breaches) > 0 {
 		return outcome
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	check.run(ctx, b)
 	outcome.Breaches = b.breaches
 	return outcome
+}
+
+// close takes the world away.
+func (b *bench) close() {
+	if b.World != nil && b.Close != nil {
+		b.Close()
+	}
 }

@@ -105,7 +105,7 @@ func (p *process) exec(ctx context.Context, stdout, stderr, parent *os.File) err
 	const tick, most = 10 * time.Millisecond, 100
 	for try := 0; ; try++ {
 		p.cmd = &exec.Cmd{Path: p.path, Args: []string{p.path}, Env: p.env, Stdout: stdout, Stderr: stderr, ExtraFiles: []*os.File{parent}}
-		ownSession(p.cmd)
+		ownGroup(p.cmd)
 		err := p.cmd.Start()
 		// Busy: a child of ours that is between fork and exec has inherited a descriptor that the file was written through.
 		if !errors.Is(err, syscall.ETXTBSY) || try == most {

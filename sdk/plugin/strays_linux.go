@@ -28,17 +28,17 @@ const (
 	reapEvery = 5 * time.Second
 )
 
-// ownSession makes the process the leader of a session and a process group of its own. What it starts stays in the session unless
-// it asks for another.
-func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+// ownGroup makes the process the leader of a process group. What it starts stays in the group unless it asks for another. A session
+// of its own would say more, but the scheduler gives each session a share of its own, and on a busy machine a new one starts slowly.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// family is a plugin's process and all that it started: what is in its session, and what has the launch's mark in its
+// family is a plugin's process and all that it started: what is in its process group, and what has the launch's mark in its
 // environment wherever it went.
 type family struct {
 	leader    int
 	marker    string         // NAME=VALUE
-	seen      map[int]string // members outside of the session by pid, with their start time
-	unclaimed map[int]string // dead leaders of sessions that are our children, at the last look
+	seen      map[int]string // members outside of the group by pid, with their start time
+	unclaimed map[int]string // dead leaders of groups that are our children, at the last look
 }
 
 // waitForLeader returns once the leader has ended, and leaves it on the system's table. Meanwhile it takes dead orphans off it, where
@@ -71,13 +71,13 @@ func (f *family) waitForLeader() {
 	}
 }
 
-// reapUnclaimed takes the dead off the system's table that lead a session and that nobody has waited for between two looks. They may
-// be of any plugin, or, were there such a thing, a child that another part of this program started in a session of its own and
+// reapUnclaimed takes the dead off the system's table that lead a process group and that nobody has waited for between two looks. They
+// may be of any plugin, or, were there such a thing, a child that another part of this program started in a group of its own and
 // forgot.
 func (f *family) reapUnclaimed() {
 	now := map[int]string{}
 	for m := range processes() {
-		if !m.dead || m.parent != os.Getpid() || m.session != m.pid || m.pid == f.leader {
+		if !m.dead || m.parent != os.Getpid() || m.group != m.pid || m.pid == f.leader {
 			continue
 		}
 		now[m.pid] = m.started
@@ -146,14 +146,14 @@ func (f *family) reap(members []member) int {
 
 // member is a process as it was at one moment.
 type member struct {
-	pid, parent, session int
+	pid, parent, group int
 	started              string // clock ticks since boot
 	dead                 bool
 }
 
 // members are those of the family that this user may see.
 func (f *family) members() []member {
-	own, _ := unix.Getsid(0)
+	own := unix.Getpgrp()
 	var found []member
 	for m := range processes() {
 		if f.has(m, own) {
@@ -184,17 +184,17 @@ func processes() iter.Seq[member] {
 	}
 }
 
-// has says whether a process is of the family. A dead one shows no environment any more, so it goes by its session, by what was
-// seen while it lived, or by this: a child of ours that is neither in our session nor leads one was never started by us.
-func (f *family) has(m member, ownSession int) bool {
+// has says whether a process is of the family. A dead one shows no environment any more, so it goes by its group, by what was seen
+// while it lived, or by this: a child of ours that is neither in our group nor leads one was never started by us.
+func (f *family) has(m member, own int) bool {
 	switch {
 	case m.pid == f.leader:
 		return false
-	case m.session == f.leader:
+	case m.group == f.leader:
 		return true
 	case m.dead:
 		return f.seen[m.pid] == m.started ||
-			m.parent == os.Getpid() && m.session != ownSession && m.session != m.pid
+			m.parent == os.Getpid() && m.group != own && m.group != m.pid
 	case !marked(m.pid, f.marker):
 		return false
 	}
@@ -227,12 +227,12 @@ func look(pid int) (member, bool) {
 	}
 	// The second field is the program's name in parentheses, and may hold anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const state, parent, session, started = 0, 1, 3, 19 // fields 3, 4, 6 and 22 of proc(5)
+	const state, parent, group, started = 0, 1, 2, 19 // fields 3, 4, 5 and 22 of proc(5)
 	if len(fields) <= started {
 		return member{}, false
 	}
 	m := member{pid: pid, started: string(fields[started]), dead: fields[state][0] == 'Z' || fields[state][0] == 'X'}
 	m.parent, _ = strconv.Atoi(string(fields[parent]))
-	m.session, _ = strconv.Atoi(string(fields[session]))
+	m.group, _ = strconv.Atoi(string(fields[group]))
 	return m, true
 }

@@ -7,8 +7,8 @@ package plugin
 
 import "os/exec"
 
-// ownSession does nothing here.
-func ownSession(*exec.Cmd) {}
+// ownGroup does nothing here.
+func ownGroup(*exec.Cmd) {}
 
 // family is only a name here: what a plugin leaves behind is found on Linux, where hosts run.
 type family struct {

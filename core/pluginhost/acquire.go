@@ -46,6 +46,10 @@ func (h *Host) acquire(ctx context.Context, name string) (*supervisor, *running,
 func (s *supervisor) take(latest time.Time) (r *running, news <-chan struct{}, worth bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.current != nil && s.current.isGone() {
+		// Whoever called it last may know of its end sooner than the supervisor, which is about to hear.
+		s.withdraw()
+	}
 	if s.current != nil {
 		s.current.calls++
 		return s.current, nil, true

@@ -144,6 +144,7 @@ func TestCallWaitsForAStart(t *testing.T) {
 
 func TestCallDoesNotWaitInVain(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
+		w.host.random = func() float64 { return 0 }
 		w.change(broken(plugin.ReasonCrashedAtStart, "exited with code 1"))
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		elapse(5 * time.Minute)

@@ -70,7 +70,9 @@ func TestDrainIsBounded(t *testing.T) {
 			t.Error("a call that never ends keeps its plugin for ever")
 		}
 		p.provider.(stubborn).release()
-		<-running
+		if err := <-running; !errors.Is(err, provider.Other) {
+			t.Errorf("the call that did not heed its context ended with %v, want what it said at last", err)
+		}
 	})
 }
 
@@ -143,7 +145,9 @@ func TestClose(t *testing.T) {
 					t.Error("a plugin was taken on after Close")
 				}
 				close(b.free)
-				<-running
+				if err := <-running; err != nil {
+					t.Errorf("the call that ran ended with %v", err)
+				}
 			})
 		})
 	}

@@ -45,3 +45,12 @@ type running struct {
 	retired bool
 	idle    chan struct{}
 }
+
+func (r *running) isGone() bool {
+	select {
+	case <-r.Done():
+		return true
+	default:
+		return false
+	}
+}

@@ -31,7 +31,7 @@ func (s *supervisor) watch(work context.Context, r *running) ending {
 		case <-r.Done():
 			return ending{reason: ReasonCrashed, message: howEnded(r)}
 		case <-ticker.C():
-			go func() { answers <- ping(ctx, r) }()
+			go func() { answers <- s.ping(ctx, r) }()
 		case err := <-answers:
 			misses = s.judge(misses, err)
 			if misses >= missesAllowed && !s.attached {
@@ -62,10 +62,19 @@ func (s *supervisor) judge(misses int, err error) int {
 	return misses
 }
 
-func ping(ctx context.Context, r *running) error {
-	ctx, cancel := context.WithTimeout(ctx, pingTime)
+func (s *supervisor) ping(ctx context.Context, r *running) error {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return r.Ping(ctx)
+	timer := s.clock.NewTimer(pingTime)
+	defer timer.Stop()
+	answer := make(chan error, 1)
+	go func() { answer <- r.Ping(ctx) }()
+	select {
+	case err := <-answer:
+		return err
+	case <-timer.C():
+		return context.DeadlineExceeded
+	}
 }
 
 // howEnded is in words how a process that is gone ended.

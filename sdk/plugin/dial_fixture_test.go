@@ -35,8 +35,8 @@ func dialed(t testing.TB, name string, change ...func(*plugin.Launch)) *plugin.P
 	return p
 }
 
-// refused wants a launch to fail with a reason, and returns the error. Nothing may be left of it.
-func refused(t testing.TB, l plugin.Launch, want plugin.StartReason) *plugin.StartError {
+// refused wants a launch to fail with a reason, and returns its message. Nothing may be left of it.
+func refused(t testing.TB, l plugin.Launch, want plugin.StartReason) (message string) {
 	t.Helper()
 	if l.SocketFolder == "" {
 		l.SocketFolder = socketBase(t)
@@ -59,13 +59,13 @@ func refused(t testing.TB, l plugin.Launch, want plugin.StartReason) *plugin.Sta
 	if left := processesOf(t, l.Path); len(left) > 0 {
 		t.Errorf("the failed start left the processes %v", left)
 	}
-	return e
+	return e.Message
 }
 
 // socketBase is an empty folder with a path that is short enough for a socket, which a test's own folder need not be.
 func socketBase(t testing.TB) string {
 	t.Helper()
-	base, err := os.MkdirTemp("/tmp", "ir-test-")
+	base, err := os.MkdirTemp("/tmp", "ir-test-") //nolint:usetesting // a test's own folder can be too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,20 +115,18 @@ func withEnv(t testing.TB, line string) []int {
 	return found
 }
 
-// stat is the state letter and the parent of a process; false when there is none with that number.
-func stat(pid int) (state string, parent int, ok bool) {
+// stat is the state letter of a process; false when there is none with that number.
+func stat(pid int) (state string, ok bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return "", 0, false
+		return "", false
 	}
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	parent, err = strconv.Atoi(fields[1])
-	return fields[0], parent, err == nil
+	return strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))[0], true
 }
 
 // running says whether the process does more than wait for somebody to read its exit code.
 func running(pid int) bool {
-	state, _, ok := stat(pid)
+	state, ok := stat(pid)
 	return ok && state != "Z" && state != "X"
 }
 

@@ -79,17 +79,17 @@ func TestDialRefusesPlugins(t *testing.T) {
 			if c.launch.SHA256 == "" {
 				c.launch.SHA256 = sum
 			}
-			e := refused(t, c.launch, c.want)
+			message := refused(t, c.launch, c.want)
 			for _, words := range c.says {
-				if !strings.Contains(e.Message, words) {
-					t.Errorf("it says %q, without %q: %s", e.Message, words, c.reason)
+				if !strings.Contains(message, words) {
+					t.Errorf("it says %q, without %q: %s", message, words, c.reason)
 				}
 			}
-			if len(e.Message) > 600 || strings.Contains(e.Message, t.TempDir()) {
-				t.Errorf("the message is long or names a folder that changes: %s", e.Message)
+			if len(message) > 600 || strings.Contains(message, t.TempDir()) {
+				t.Errorf("the message is long or names a folder that changes: %s", message)
 			}
-			if again := refused(t, c.launch, c.want); again.Message != e.Message {
-				t.Errorf("the same cause gives two texts:\n%s\n%s", e.Message, again.Message)
+			if again := refused(t, c.launch, c.want); again != message {
+				t.Errorf("the same cause gives two texts:\n%s\n%s", message, again)
 			}
 		})
 	}
@@ -114,13 +114,13 @@ func TestDialRefusesFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "eks")
 			c.make(t, path)
-			if e := refused(t, plugin.Launch{Path: path}, c.want); !strings.Contains(e.Message, c.says) {
-				t.Errorf("it says %q, without %q: %s", e.Message, c.says, c.reason)
+			if message := refused(t, plugin.Launch{Path: path}, c.want); !strings.Contains(message, c.says) {
+				t.Errorf("it says %q, without %q: %s", message, c.says, c.reason)
 			}
 		})
 	}
-	if e := refused(t, plugin.Launch{Path: "plugins/eks"}, plugin.ReasonBinaryMissing); !strings.Contains(e.Message, "absolute") {
-		t.Errorf("a path that depends on the working folder: %s", e.Message)
+	if message := refused(t, plugin.Launch{Path: "plugins/eks"}, plugin.ReasonBinaryMissing); !strings.Contains(message, "absolute") {
+		t.Errorf("a path that depends on the working folder: %s", message)
 	}
 }
 

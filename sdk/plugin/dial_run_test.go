@@ -36,7 +36,7 @@ func TestPlugin(t *testing.T) {
 	if err := p.Err(); err != nil {
 		t.Errorf("after a stop it ended as %v, want nil: that was asked for", err)
 	}
-	if _, _, ok := stat(p.PID()); ok {
+	if _, ok := stat(p.PID()); ok {
 		t.Error("the process is still there after Stop")
 	}
 	must(t, p.Stop(t.Context()))
@@ -94,9 +94,9 @@ func TestPluginEnds(t *testing.T) {
 
 func TestPanicIsTold(t *testing.T) {
 	path := script(t, `echo 'panic: no zone' >&2; echo >&2; echo 'goroutine 1 [running]:' >&2; exit 2`)
-	e := refused(t, plugin.Launch{Path: path}, plugin.ReasonCrashedAtStart)
-	if !strings.Contains(e.Message, `exited with code 2: "panic: no zone"`) {
-		t.Errorf("%s: of a panic the first line tells most", e.Message)
+	message := refused(t, plugin.Launch{Path: path}, plugin.ReasonCrashedAtStart)
+	if !strings.Contains(message, `exited with code 2: "panic: no zone"`) {
+		t.Errorf("%s: of a panic the first line tells most", message)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestStopAlwaysEnds(t *testing.T) {
 			if err := eventually(t, "the end of Stop", ended); (err != nil) != c.fails {
 				t.Errorf("Stop returns %v, want an error: %v: %s", err, c.fails, c.reason)
 			}
-			if _, _, ok := stat(p.PID()); ok {
+			if _, ok := stat(p.PID()); ok {
 				t.Error("the process is still there after Stop")
 			}
 		})

@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -26,7 +27,7 @@ func lockFolder(path string, wait bool) (*os.File, error) {
 	}
 	for {
 		err = syscall.Flock(int(f.Fd()), how)
-		if err != syscall.EINTR {
+		if !errors.Is(err, syscall.EINTR) {
 			break
 		}
 	}
@@ -44,7 +45,7 @@ func ownFolder(f *os.File) error {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(stat.Uid) != os.Geteuid() {
-		return fmt.Errorf("the folder belongs to somebody else")
+		return errors.New("the folder belongs to somebody else")
 	}
 	return nil
 }

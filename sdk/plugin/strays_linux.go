@@ -147,8 +147,8 @@ func (f *family) reap(members []member) int {
 // member is a process as it was at one moment.
 type member struct {
 	pid, parent, group int
-	started              string // clock ticks since boot
-	dead                 bool
+	started            string // clock ticks since boot
+	dead               bool
 }
 
 // members are those of the family that this user may see.

@@ -111,7 +111,7 @@ type service struct {
 	name string
 }
 
-func (s *service) GRPCServer(_ *goplugin.GRPCBroker, g *grpc.Server) error {
+func (s *service) GRPCServer(_ *goplugin.GRPCBroker, g *grpc.Server) error { //nolint:unparam // an interface of go-plugin
 	pb.RegisterProviderServiceServer(g, s)
 	return nil
 }

@@ -20,10 +20,6 @@ import (
 
 func main() {
 	name := filepath.Base(os.Args[0])
-	if os.Getenv("PATH") == "" {
-		// A host passes nothing of its own environment on.
-		_ = os.Setenv("PATH", "/usr/bin:/bin")
-	}
 	if len(os.Args) > 1 && os.Args[1] == "orphan" {
 		orphan()
 		return
@@ -37,8 +33,10 @@ func main() {
 	case "floods":
 		go flood()
 	case "grandchild":
+		setPath()
 		start("sleep", "1000")
 	case "orphans":
+		setPath()
 		leaveOrphans()
 	case "bad-facts":
 		facts.Name = "No Name"
@@ -46,6 +44,9 @@ func main() {
 	behaviour, verb, _ := strings.Cut(name, "-")
 	plugin.Serve(&toy{name: name, behaviour: behaviour, verb: verb}, facts)
 }
+
+// setPath says where programs are: a host passes nothing of its own environment on.
+func setPath() { _ = os.Setenv("PATH", "/usr/bin:/bin") }
 
 func flood() {
 	block := bytes.Repeat([]byte("x"), 64<<10)

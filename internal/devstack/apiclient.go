@@ -53,8 +53,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("the API server answered %d: %s", e.Code, e.Message)
 }
 
-// call sends one request and decodes the answer into out, when out is given.
-// An answer other than 2xx is a *statusError.
+// call sends one request and decodes the answer into out, when out is given. A
+// PATCH is a server-side apply. An answer other than 2xx is a *statusError.
 func (c *apiClient) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {
@@ -69,6 +69,9 @@ func (c *apiClient) call(ctx context.Context, method, path string, in, out any) 
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		req.Header.Set("Content-Type", "application/apply-patch+yaml") // of which JSON is a part
+	}
 	req.Header.Set("Accept", "application/json")
 	resp, err := c.http.Do(req)
 	if err != nil {

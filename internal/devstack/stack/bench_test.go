@@ -99,6 +99,21 @@ type bench struct {
 	repo string
 }
 
+// providersCRD has the names of the real one, which a test of the stack needs no more of.
+const providersCRD = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: providers.infrared.darkshift.io}
+spec:
+  group: infrared.darkshift.io
+  scope: Cluster
+  names: {plural: providers, singular: provider, kind: Provider}
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	binary, err := devstack.Binary()

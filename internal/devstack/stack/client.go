@@ -31,7 +31,7 @@ type client struct {
 	namespace string // of its ServiceAccount
 	account   string
 	wanted    func(Wanted) bool
-	args      func(kubeconfig, metrics, health string) []string
+	args      func(s *Stack, kubeconfig, metrics, health string) []string
 }
 
 // clients is the table of the project's programs on a stack.
@@ -42,9 +42,10 @@ func clients() []client {
 		namespace: "infrared",
 		account:   "infrared-operator",
 		wanted:    func(w Wanted) bool { return w.Operator },
-		args: func(kubeconfig, metrics, health string) []string {
+		args: func(s *Stack, kubeconfig, metrics, health string) []string {
 			return []string{
 				"--kubeconfig=" + kubeconfig,
+				"--plugins=" + s.pluginFolder(),
 				// The stack's own control planes are all it can reach, and they are there.
 				"--allow-address=127.0.0.0/8",
 				"--leader-elect=false",
@@ -114,7 +115,7 @@ func (c *clientUnit) tryStart(ctx context.Context, cp *devstack.ControlPlane) er
 	process, err := c.launcher.Start(proc.Spec{
 		Name: c.name,
 		Path: c.stack.program(c.name),
-		Args: c.args(kubeconfig, metrics, health),
+		Args: c.args(c.stack, kubeconfig, metrics, health),
 		Dir:  cp.Dir(),
 		Log:  c.log(),
 	})

@@ -41,7 +41,7 @@ func (sup *supervisor) converge(ctx context.Context, w Wanted) {
 	sup.settled = true
 }
 
-// startClients applies the manifests, then starts the programs that need them.
+// startClients applies the manifests and names the plugins, then starts the programs that need them.
 // Where that changed something they are started again: a ServiceAccount that
 // was deleted with its namespace took its tokens along, and kinds are looked
 // up once.
@@ -51,6 +51,11 @@ func (sup *supervisor) startClients(ctx context.Context, management *plane, w Wa
 	if err != nil {
 		sup.log.Print(err)
 		return
+	}
+	if w.Operator {
+		if err := sup.plugins.apply(ctx, cp); err != nil {
+			sup.log.Print(err)
+		}
 	}
 	for _, c := range sup.clients {
 		if changed || !c.wanted(w) {

@@ -68,6 +68,9 @@ func (s *Stack) program(name string) string {
 	return filepath.Join(s.Repo, ".dev", programs, name)
 }
 
+// pluginFolder holds the provider plugins that make build compiles.
+func (s *Stack) pluginFolder() string { return s.program("plugins") }
+
 // fileIdentity changes when a file is replaced or rewritten; "" when there is none.
 func fileIdentity(path string) string {
 	info, err := os.Stat(path)

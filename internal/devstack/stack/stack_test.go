@@ -5,6 +5,7 @@ package stack_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ func TestLife(t *testing.T) {
 	t.Run("StillDeleting", b.testStillDeleting)
 	t.Run("DeadComponentIsNamed", b.testDeath)
 	t.Run("NewerOperator", b.testNewerOperator)
+	t.Run("Plugins", b.testPlugins)
 	t.Run("PortTakenUnderneath", b.testPortTakenUnderneath)
 	t.Run("KilledSupervisor", b.testKilledSupervisor)
 	t.Run("PortTaken", b.testPortTaken)
@@ -173,6 +175,63 @@ func (b *bench) testNewerOperator(t *testing.T) {
 	if after.Pid == before.Pid || after.Phase != stack.Ready {
 		t.Errorf("after a new build and Up the operator is %+v, want a new process than %d", after, before.Pid)
 	}
+}
+
+// Each plugin has a Provider with the SHA-256 of its file as Up finds it, and the operator runs on.
+func (b *bench) testPlugins(t *testing.T) {
+	b.t = t
+	put(t, filepath.Join(b.repo, "deploy", "crds", "providers.yaml"), providersCRD)
+	path := filepath.Join(b.repo, ".dev", "bin", "plugins", "echo")
+	sumOf := func() string {
+		return b.kubectl(stack.Management, "get", "provider", "echo", "--output=jsonpath={.spec.binary} {.spec.sha256}")
+	}
+	write := func(text string) string {
+		put(t, path, text)
+		if err := os.Chmod(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("echo %x", sha256.Sum256([]byte(text)))
+	}
+	put(t, filepath.Join(filepath.Dir(path), "notes.txt"), "no program")
+	want := write("one")
+	b.mustUp()
+	if got := sumOf(); got != want {
+		t.Errorf("the Provider says %q, want %q", got, want)
+	}
+	if got := b.kubectl(stack.Management, "get", "providers", "--output=name"); strings.Contains(got, "notes") {
+		t.Errorf("a file that is no program is a plugin: %s", got)
+	}
+	if out := b.mustUp(); !strings.HasPrefix(out, "the stack is up already, nothing to do\n") {
+		t.Errorf("Up once more says\n%s", out)
+	}
+
+	before := b.row(stack.Management, "infrared-operator")
+	want = write("two")
+	if out := b.mustUp(); !strings.Contains(out, "providers") {
+		t.Errorf("Up with a new plugin says\n%s", out)
+	}
+	if got := sumOf(); got != want {
+		t.Errorf("after a new build and Up the Provider says %q, want %q", got, want)
+	}
+	b.kubectl(stack.Management, "delete", "provider", "echo")
+	b.mustUp()
+	if got := sumOf(); got != want {
+		t.Errorf("a Provider that was deleted is back as %q, want %q", got, want)
+	}
+	if after := b.row(stack.Management, "infrared-operator"); after.Pid != before.Pid {
+		t.Error("the operator was started again for a plugin")
+	}
+
+	if err := os.Rename(path, filepath.Join(filepath.Dir(path), "Echo_2")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.up(); err == nil || !strings.Contains(err.Error(), "providers") || !strings.Contains(err.Error(), "Echo_2") {
+		t.Errorf("Up with a plugin whose name no object can have: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	b.mustUp()
 }
 
 func (b *bench) testKilledSupervisor(t *testing.T) {

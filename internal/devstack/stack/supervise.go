@@ -41,6 +41,7 @@ type supervisor struct {
 	mu         sync.Mutex
 	planes     []*plane // management first
 	setup      *setup
+	plugins    *plugins
 	clients    []*clientUnit
 	generation int64
 	settled    bool
@@ -63,6 +64,7 @@ func (s *Stack) Supervise(ctx context.Context, out io.Writer) error {
 		log:      log.New(out, "", log.LstdFlags|log.LUTC),
 		launcher: proc.NewLauncher(),
 		setup:    &setup{stack: s},
+		plugins:  &plugins{stack: s},
 	}
 	for _, c := range clients() {
 		sup.clients = append(sup.clients, &clientUnit{client: c, stack: s, launcher: sup.launcher})
@@ -192,7 +194,7 @@ func (sup *supervisor) state() State {
 		if p.name != Management {
 			continue
 		}
-		st.Components = append(st.Components, sup.setup.rows()...)
+		st.Components = append(append(st.Components, sup.setup.rows()...), sup.plugins.rows()...)
 		for _, c := range sup.clients {
 			st.Components = append(st.Components, c.rows()...)
 		}

@@ -65,14 +65,15 @@ func Dial(ctx context.Context, l Launch) (*Plugin, error) {
 	if l.StartTimeout == 0 {
 		l.StartTimeout = startTimeout
 	}
-	if err := l.check(); err != nil {
-		return nil, err
+	file, failed := l.check()
+	if failed != nil {
+		return nil, failed
 	}
 	folder, failed := newSocketFolder(l.SocketFolder)
 	if failed != nil {
 		return nil, failed
 	}
-	s := &start{launch: l, folder: folder}
+	s := &start{launch: l, file: file, folder: folder}
 	p, failed := s.run(ctx)
 	if failed != nil {
 		folder.remove()
@@ -81,43 +82,43 @@ func Dial(ctx context.Context, l Launch) (*Plugin, error) {
 	return p, nil
 }
 
-// check looks at the binary before anything is made.
-func (l Launch) check() error {
+// check looks at the binary before it is started.
+func (l Launch) check() (os.FileInfo, *StartError) {
 	if !filepath.IsAbs(l.Path) {
-		return startErrorf(ReasonBinaryMissing, nil, "the plugin's path %q is not absolute", l.Path)
+		return nil, startErrorf(ReasonBinaryMissing, nil, "the plugin's path %q is not absolute", l.Path)
 	}
-	f, err := os.Open(l.Path)
+	info, err := os.Stat(l.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return startErrorf(ReasonBinaryMissing, err, "there is no binary %s in the plugin folder", l.name())
+		return nil, startErrorf(ReasonBinaryMissing, err, "there is no binary %s in the plugin folder", l.name())
 	case err != nil:
-		return startErrorf(ReasonNotExecutable, err, "the binary %s can't be read: %s", l.name(), plainCause(err))
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return startErrorf(ReasonNotExecutable, err, "the binary %s can't be looked at: %s", l.name(), plainCause(err))
+		return nil, startErrorf(ReasonNotExecutable, err, "the binary %s can't be looked at: %s", l.name(), plainCause(err))
 	case !info.Mode().IsRegular():
-		return startErrorf(ReasonNotExecutable, nil, "%s is not a file that can be executed", l.name())
+		return nil, startErrorf(ReasonNotExecutable, nil, "%s is not a file that can be executed", l.name())
 	}
 	// The checksum first: of a file that is not ours nothing else is worth telling.
-	if err := l.checkSum(f); err != nil {
-		return err
+	if err := l.checkSum(); err != nil {
+		return nil, err
 	}
 	if info.Mode().Perm()&0o111 == 0 {
-		return startErrorf(ReasonNotExecutable, nil, "the binary %s is not executable: set its mode to 0755", l.name())
+		return nil, startErrorf(ReasonNotExecutable, nil, "the binary %s is not executable: set its mode to 0755", l.name())
 	}
-	return nil
+	return info, nil
 }
 
-func (l Launch) checkSum(f *os.File) error {
+// checkSum compares the binary with the one that is pinned.
+func (l Launch) checkSum() *StartError {
 	if l.SHA256 == "" {
 		return nil
 	}
+	f, err := os.Open(l.Path)
+	if err != nil {
+		return startErrorf(ReasonNotExecutable, err, "the binary %s can't be read: %s", l.name(), plainCause(err))
+	}
+	defer f.Close()
 	sum, err := l.Sums.of(f)
 	if err != nil {
-		return startErrorf(ReasonStartFailed, err, "the checksum of %s can't be computed: %v", l.name(), err)
+		return startErrorf(ReasonStartFailed, err, "the checksum of %s can't be computed: %s", l.name(), plainCause(err))
 	}
 	if !strings.EqualFold(sum, l.SHA256) {
 		return startErrorf(ReasonChecksumMismatch, nil,
@@ -138,6 +139,7 @@ func plainCause(err error) string {
 // start is one launch under way.
 type start struct {
 	launch  Launch
+	file    os.FileInfo // as it was when its checksum was compared
 	folder  *socketFolder
 	process *process
 	client  *goplugin.Client
@@ -147,7 +149,7 @@ type start struct {
 func (s *start) run(ctx context.Context) (*Plugin, *StartError) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.launch.StartTimeout, errStartTimeout)
 	defer cancel()
-	if err := s.prepare(ctx); err != nil {
+	if err := s.prepare(); err != nil {
 		return nil, startErrorf(ReasonStartFailed, err, "%s can't be started: %v", s.launch.name(), err)
 	}
 	conn, err := s.connect(ctx)
@@ -166,6 +168,10 @@ func (s *start) run(ctx context.Context) (*Plugin, *StartError) {
 	if err != nil {
 		return nil, s.failed(ctx, fmt.Errorf("asking it who it is: %w", err))
 	}
+	if s.replaced() {
+		s.end()
+		return nil, startErrorf(ReasonChecksumMismatch, nil, "the binary %s was replaced by another than the pinned one while it was started", s.launch.name())
+	}
 	go func() {
 		<-s.process.exited
 		s.end()
@@ -175,11 +181,18 @@ func (s *start) run(ctx context.Context) (*Plugin, *StartError) {
 	return p, nil
 }
 
+// replaced says whether the file is another one now than when its checksum was compared, so that the other may be what was executed.
+func (s *start) replaced() bool {
+	now, err := os.Stat(s.launch.Path)
+	same := err == nil && os.SameFile(now, s.file) && now.Size() == s.file.Size() && now.ModTime().Equal(s.file.ModTime())
+	return !same && s.launch.checkSum() != nil
+}
+
 // errStartTimeout tells the end of the start time-out from a caller that gave up.
 var errStartTimeout = errors.New("the start time-out is over")
 
 // prepare makes the go-plugin client, which starts nothing yet.
-func (s *start) prepare(ctx context.Context) error {
+func (s *start) prepare() error {
 	certificate, tlsConfig, err := newClientIdentity()
 	if err != nil {
 		return err
@@ -211,7 +224,7 @@ func (s *start) prepare(ctx context.Context) error {
 			return s.process, nil
 		},
 	})
-	return ctx.Err()
+	return nil
 }
 
 // connect starts the process and connects to it. go-plugin takes no context; the end of the process ends its waiting.

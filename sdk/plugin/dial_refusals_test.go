@@ -10,8 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc"
 
 	"darkshift.io/infrared/internal/testplugin"
 	"darkshift.io/infrared/sdk/plugin"
@@ -205,5 +208,27 @@ func TestDialTwoVersions(t *testing.T) {
 				t.Errorf("they speak %d, want %d: %s", p.Protocol(), c.want, c.reason)
 			}
 		})
+	}
+}
+
+// Whoever replaces the binary between its checksum and its start would have another one executed.
+func TestDialSeesAReplacedBinary(t *testing.T) {
+	folder := testplugin.Build(t)
+	path, sum := folder.Add(t, "good")
+	other, _ := folder.Add(t, "two-versions")
+	fifo := filepath.Join(folder.Path, "pipe")
+	must(t, syscall.Mkfifo(fifo, 0o755))
+	refused(t, plugin.Launch{Path: fifo}, plugin.ReasonNotExecutable)
+
+	// The first call is made while the process runs, before its binary is looked at again.
+	replace := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if _, err := os.Stat(other); err == nil {
+			must(t, os.Rename(other, path))
+		}
+		return invoke(ctx, method, req, reply, cc, opts...)
+	})
+	message := refused(t, plugin.Launch{Path: path, SHA256: sum, DialOptions: []grpc.DialOption{replace}}, plugin.ReasonChecksumMismatch)
+	if !strings.Contains(message, "was replaced") {
+		t.Errorf("it says %q", message)
 	}
 }

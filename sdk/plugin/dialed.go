@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	health "google.golang.org/grpc/health/grpc_health_v1"
 
+	"darkshift.io/infrared/sdk/protocol/v1/convert"
 	"darkshift.io/infrared/sdk/provider"
 )
 
@@ -105,7 +106,8 @@ func (p *Plugin) end(how string) {
 func (p *Plugin) Ping(ctx context.Context) error {
 	answer, err := health.NewHealthClient(p.conn).Check(ctx, &health.HealthCheckRequest{Service: goplugin.GRPCServiceName})
 	if err != nil {
-		return fmt.Errorf("pinging the plugin: %w", err)
+		// The text of gRPC's own errors has the socket's path in it.
+		return fmt.Errorf("pinging the plugin: %w", convert.ErrorFromStatus(err))
 	}
 	if answer.GetStatus() != health.HealthCheckResponse_SERVING {
 		return fmt.Errorf("pinging the plugin: it says that it is %s", answer.GetStatus())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"darkshift.io/infrared/core/inflight"
+	"darkshift.io/infrared/core/pluginhost"
 	"darkshift.io/infrared/sdk/connect"
 	"darkshift.io/infrared/sdk/provider"
 )
@@ -60,7 +61,7 @@ func (f finding) soft() bool {
 	}
 	var e *provider.Error
 	return errors.As(f.err, &e) &&
-		(e.Kind == provider.Unavailable || e.Kind == provider.Conflict || errors.Is(e, errUnusable))
+		(e.Kind == provider.Unavailable || e.Kind == provider.Conflict || errors.Is(e, pluginhost.ErrUnusable))
 }
 
 // wait is in how long a cluster is looked at again, after so many failures before this one. What has to change first is seen by the
@@ -73,7 +74,7 @@ func (f finding) wait(failures int) time.Duration {
 	}
 	wait := growing
 	switch retry := provider.KindOf(e).Row().Retry; {
-	case errors.Is(e, errUnusable):
+	case errors.Is(e, pluginhost.ErrUnusable):
 		// Asking costs nothing: it is the host that answers.
 		wait = min(growing, pluginRetry)
 	case retry == provider.RetrySoon:

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/pluginhost"
 	"darkshift.io/infrared/sdk/connect"
 	"darkshift.io/infrared/sdk/dial"
 	"darkshift.io/infrared/sdk/kubeconfig"
@@ -21,9 +22,6 @@ import (
 
 // inCluster is the provider of a Cluster with spec.inCluster, where spec.provider names no other.
 const inCluster = "incluster"
-
-// errUnusable is among the causes of an error that the host made, not the plugin.
-var errUnusable = errors.New("the plugin can't be used")
 
 // Providers finds the plugin of a cluster's provider.
 type Providers interface {
@@ -154,7 +152,7 @@ func foundBy(answer provider.Connection) (connect.Cluster, []provider.NotLooked)
 
 // verdict is the reason and the message of a plugin's error. A plugin that can't be used says nothing about the cluster.
 func verdict(err *provider.Error) *refusal {
-	if errors.Is(err, errUnusable) {
+	if errors.Is(err, pluginhost.ErrUnusable) {
 		return &refusal{v1alpha1.ReasonProviderUnavailable,
 			sentence(err.Message) + " The cluster is left as it is, and looked at again by itself."}
 	}

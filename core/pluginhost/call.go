@@ -24,7 +24,7 @@ func call[T any](
 	if err == nil {
 		answer, err = check(answer)
 		if err != nil {
-			err = provider.Errorf(provider.Other, "plugin %q broke the contract in %s: %w", s.name, v, err)
+			err = unusable(provider.Errorf(provider.Other, "plugin %q broke the contract in %s: %w", s.name, v, err))
 		}
 	}
 	s.host.metrics.observe(s.name, v, err, s.host.clock.Since(began))
@@ -38,7 +38,7 @@ func onProcess[T any](ctx context.Context, s supervised, v verb, do func(context
 	supervisor, r, err := s.host.acquire(ctx, s.name)
 	if err != nil {
 		var none T
-		return none, err
+		return none, unusable(err)
 	}
 	defer supervisor.release(r)
 	limited, cancel := context.WithTimeout(ctx, v.deadline())
@@ -57,23 +57,23 @@ func (s *supervisor) explain(ctx, limited context.Context, v verb, r *running, e
 	switch {
 	case ctx.Err() != nil && kind == provider.Unavailable:
 		return &provider.Error{
-			Kind: kind, Err: errors.Join(err, ctx.Err()),
+			Kind: kind, Err: errors.Join(err, ctx.Err(), ErrUnusable),
 			Message: "the call of " + string(v) + " on plugin " + quoted(s.name) + " was given up: " + reasonOf(ctx.Err()),
 		}
 	case limited.Err() != nil && kind == provider.Unavailable:
 		return &provider.Error{
-			Kind: kind, Err: errors.Join(err, limited.Err()),
+			Kind: kind, Err: errors.Join(err, limited.Err(), ErrUnusable),
 			Message: "plugin " + quoted(s.name) + " did not answer " + string(v) + " within " + short(v.deadline()),
 		}
 	case !fromTransport(err):
 		return err
 	case kind == provider.Unavailable && s.hasEnded(ctx, r):
 		return &provider.Error{
-			Kind: kind, Err: err,
+			Kind: kind, Err: errors.Join(err, ErrUnusable),
 			Message: "plugin " + quoted(s.name) + " ended during " + string(v) + ": " + howEnded(r),
 		}
 	}
-	return provider.Errorf(kind, "calling %s of plugin %q: %w", v, s.name, err)
+	return unusable(provider.Errorf(kind, "calling %s of plugin %q: %w", v, s.name, err))
 }
 
 // hasEnded waits shortly for the end of a process whose connection broke.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -92,7 +93,8 @@ func run(ctx context.Context, p program) int {
 }
 
 func fail(why string) int {
-	fmt.Fprintln(os.Stderr, why)
+	// Not os.Stderr, which go-plugin may have replaced by something that loses the last line.
+	fmt.Fprintln(os.NewFile(uintptr(syscall.Stderr), "stderr"), why)
 	return exitFailed
 }
 

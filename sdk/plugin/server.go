@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	pb "darkshift.io/infrared/sdk/protocol/v1"
@@ -71,7 +72,8 @@ func (s *Server) Describe(ctx context.Context, _ *pb.DescribeRequest) (*pb.Descr
 // Stop implements the wire: it asks everything that runs to wind down, and waits for that.
 func (s *Server) Stop(ctx context.Context, _ *pb.StopRequest) (*pb.StopResponse, error) {
 	if err := s.calls.stop(ctx); err != nil {
-		return nil, convert.ErrorToStatus(err)
+		// Mostly the host has given up by itself by now. Where this comes sooner it says the same.
+		return nil, status.FromContextError(ctx.Err()).Err()
 	}
 	return &pb.StopResponse{}, nil
 }
@@ -153,7 +155,7 @@ func answer[M any, P interface {
 	defer end()
 	m, err := guard(s.log, verb, func() (P, error) { return run(ctx) })
 	if err != nil {
-		return nil, convert.ErrorToStatus(inWords(ctx, err))
+		return nil, toStatus(ctx, err)
 	}
 	if proto.Size(m) > MaxMessageBytes {
 		return nil, convert.ErrorToStatus(tooLarge(verb))
@@ -161,13 +163,27 @@ func answer[M any, P interface {
 	return m, nil
 }
 
-// inWords is the error of a verb that gave up because of a stop, where its author returned the context's own.
+// toStatus is what a verb's error travels as.
+func toStatus(ctx context.Context, err error) error {
+	if gaveUp(ctx, err) && !errors.Is(context.Cause(ctx), errStopping) {
+		// The host ended the call, and mostly has its own error by now. Where this comes sooner it says the same.
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	return convert.ErrorToStatus(inWords(ctx, err))
+}
+
+// inWords is the error of a verb that gave up because of a stop.
 func inWords(ctx context.Context, err error) error {
-	var typed *provider.Error
-	if errors.Is(err, context.Canceled) && !errors.As(err, &typed) && errors.Is(context.Cause(ctx), errStopping) {
+	if gaveUp(ctx, err) && errors.Is(context.Cause(ctx), errStopping) {
 		return stopping()
 	}
 	return err
+}
+
+// gaveUp says whether a verb's author just returned the error of its context, which has ended.
+func gaveUp(ctx context.Context, err error) bool {
+	var typed *provider.Error
+	return ctx.Err() != nil && errors.Is(err, ctx.Err()) && !errors.As(err, &typed)
 }
 
 func tooLarge(verb string) error {

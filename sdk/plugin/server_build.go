@@ -26,6 +26,9 @@ func (s *Server) Build(req *pb.BuildRequest, stream grpc.ServerStreamingServer[p
 	result, err := guard(s.log, "Build", func() (provider.BuildResult, error) {
 		return s.provider.Build(ctx, convert.BuildRequestFromWire(req), r)
 	})
+	if stream.Context().Err() != nil && gaveUp(ctx, err) {
+		return toStatus(ctx, err)
+	}
 	return r.end(result, inWords(ctx, err))
 }
 

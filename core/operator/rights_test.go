@@ -187,6 +187,11 @@ func (w *world) useRights(ctx context.Context, t *testing.T) {
 		t.Fatal(err)
 	}
 	w.mustBecome(ctx, t, "rights", v1alpha1.ReasonAlreadyDeleted)
+
+	missing := outcome{binary: "nope", sum: wrongSum, reason: v1alpha1.ReasonBinaryMissing, status: metav1.ConditionFalse}
+	w.applyProvider(ctx, t, "rights", "", missing)
+	w.providerMustBe(ctx, t, "rights", missing)
+	w.providerMustGo(ctx, t, "rights")
 }
 
 // mustBecome waits until the Cluster is Connected, or is not, for a reason.

@@ -42,7 +42,7 @@ func (s *scope) begin() {
 
 // hear takes over what the host says of the plugin.
 func (s *scope) hear(state pluginhost.State) {
-	s.verdict = verdict{status: metav1.ConditionFalse, reason: state.Reason, message: sentence(state.Message)}
+	s.verdict = verdict{status: metav1.ConditionFalse, reason: state.Reason, message: sentence(state.Message, s.Spec.Binary)}
 	switch {
 	case state.Healthy:
 		s.verdict.status = metav1.ConditionTrue
@@ -120,14 +120,15 @@ func first[T provider.Capability | provider.Template | string](items []T) []T {
 	return items[:min(len(items), mostItems)]
 }
 
-// sentence makes one line of a message: it begins with a capital letter, and ends.
-func sentence(message string) string {
+// sentence makes one line of a message: it begins with a capital letter, unless that is the program's name, and ends.
+func sentence(message, program string) string {
 	message = limit(strings.Join(strings.Fields(strings.ToValidUTF8(message, "?")), " "), longestWords)
 	if message == "" {
 		return ""
 	}
-	r, size := utf8.DecodeRuneInString(message)
-	message = string(unicode.ToUpper(r)) + message[size:]
+	if r, size := utf8.DecodeRuneInString(message); !strings.HasPrefix(message, program+" ") {
+		message = string(unicode.ToUpper(r)) + message[size:]
+	}
 	if strings.ContainsAny(message[len(message)-1:], ".!?") {
 		return message
 	}

@@ -19,20 +19,21 @@ import (
 
 func TestSentence(t *testing.T) {
 	for want, message := range map[string]string{
-		"It runs and answers.":          "it runs and answers",
-		"It said \"a b\".":              "it said\n\t\"a b\"",
-		"Nothing?":                      "nothing?",
-		"Es läuft.":                     "es läuft.",
-		"Über.":                         "über",
-		"?.":                            "\xff.",
-		"":                              "",
-		strings.Repeat("A", 1) + "bc….": "abc…",
+		"It runs and answers.":    "it runs and answers",
+		"It said \"a b\".":        "it said\n\t\"a b\"",
+		"Nothing?":                "nothing?",
+		"Es läuft.":               "es läuft.",
+		"Über.":                   "über",
+		"?.":                      "\xff.",
+		"":                        "",
+		"Abc….":                   "abc…",
+		"eks exited with code 1.": "eks exited with code 1",
 	} {
-		if got := sentence(message); got != want {
+		if got := sentence(message, "eks"); got != want {
 			t.Errorf("%q becomes %q, want %q", message, got, want)
 		}
 	}
-	if got := sentence(strings.Repeat("ä", 5000)); len([]rune(got)) > longestWords+1 {
+	if got := sentence(strings.Repeat("ä", 5000), "eks"); len([]rune(got)) > longestWords+1 {
 		t.Errorf("a message of %d runes", len([]rune(got)))
 	}
 }

@@ -101,8 +101,9 @@ type ProviderStatus struct {
 	// +optional
 	PID int32 `json:"pid,omitempty"`
 
-	// restarts is how often the plugin was started again after it had ended by itself or was found hung.
+	// restarts is how often the plugin was started again, because it had ended by itself, hung, or could not be started before.
 	// +optional
+	// +kubebuilder:default=0
 	Restarts int32 `json:"restarts,omitempty"`
 
 	// usedBy are the Clusters that need the plugin. While there is one, the Provider can't be deleted.

@@ -32,6 +32,7 @@ func TestContract(t *testing.T) {
 			world, err := newWorld(ctx, t.TempDir())
 			if err == nil {
 				world.Provider = folder{}
+				world.Again = func(context.Context) (provider.Provider, error) { return folder{}, nil }
 			}
 			return world, err
 		},
@@ -71,24 +72,19 @@ const testKey, externalID = "key-of-the-test", "external-of-the-test"
 
 // newWorld lays out a folder with a cluster in it, and starts that cluster's API server.
 func newWorld(ctx context.Context, path string) (*sanity.World, error) {
-	for _, name := range []string{"things/north", "things/south", "keys", "roles", "locks"} {
-		if err := os.MkdirAll(filepath.Join(path, name), 0o700); err != nil {
-			return nil, err
-		}
-	}
-	c, err := enter(ctx, path)
+	living := provider.Cluster{Name: "living", Incarnation: "6f1c0e9e-92bd-4c3c-9f4b-3a0e3f1f9f10"}
+	c, recorded, err := lay(ctx, filepath.Join(path, "ours"), testKey, living)
 	if err != nil {
 		return nil, err
 	}
-	all := []string{rightBuild, rightLook, rightSnapshot}
-	if err := errors.Join(
-		c.write(keyFile(testKey), key{Rights: all}),
-		c.write("roles/infrared.json", role{ExternalID: externalID, Rights: all}),
-	); err != nil {
+	next := provider.Cluster{Name: "neighbour", Incarnation: "77d1f2a0-0b0e-4a52-8a4c-6f3f7e1f4c55"}
+	other, others, err := lay(ctx, filepath.Join(path, "theirs"), "key-of-the-neighbour", next)
+	if err != nil {
 		return nil, err
 	}
+	defer other.close()
+	path = c.path
 	server := apiServer()
-	living := provider.Cluster{Name: "living", Incarnation: "6f1c0e9e-92bd-4c3c-9f4b-3a0e3f1f9f10"}
 	world := &sanity.World{
 		Cluster: living, Identity: provider.ClusterIdentity{KubeSystemUID: kubeSystem, Account: path},
 		Credentials: credentials(path, testKey), BadCredentials: credentials(path, "key-of-nobody"), Open: []string{pathName},
@@ -96,8 +92,10 @@ func newWorld(ctx context.Context, path string) (*sanity.World, error) {
 		Build:    build(path, nil),
 		Rebuild:  build(path, map[string]json.RawMessage{"size": json.RawMessage(`"large"`), "nodes": json.RawMessage("3")}),
 		BadBuild: build(path, map[string]json.RawMessage{"nodes": json.RawMessage("10")}), BadField: "variables.nodes",
-		Account: &provider.Account{ID: path, Role: "infrared", ExternalID: provider.NewSecret(externalID)},
-		Hooks:   hooks(c, server),
+		Account:  &provider.Account{ID: path, Role: "infrared", ExternalID: provider.NewSecret(externalID)},
+		Tenant:   &sanity.Tenant{Cluster: next, Credentials: credentials(other.path, "key-of-the-neighbour"), Recorded: others},
+		Recorded: recorded,
+		Hooks:    hooks(c, server),
 	}
 	world.Connect = &provider.ConnectRequest{
 		Cluster: living, Credentials: world.Credentials, PrivateAddresses: true,
@@ -107,22 +105,46 @@ func newWorld(ctx context.Context, path string) (*sanity.World, error) {
 			CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 		},
 	}
-	for _, t := range []thing{
-		{Kind: kindCluster, Name: "living", Zone: "north"},
-		{Kind: kindDisk, Name: "second", Zone: "south"},
-		{Kind: kindDisk, Name: "first", Zone: "north"},
-		{Kind: kindNode, Name: "living-0", Zone: "south"},
-	} {
-		t.Labels = labels(living)
-		if _, err := c.create(ctx, t); err != nil {
-			return nil, err
-		}
-		world.Recorded = append(world.Recorded, t.resource(path))
-		if t.Kind == kindDisk {
-			world.Disks = append(world.Disks, provider.Disk{Driver: driver, Handle: t.id(), Zone: t.Zone})
+	for _, r := range recorded {
+		if r.Kind == kindDisk {
+			world.Disks = append(world.Disks, provider.Disk{Driver: driver, Handle: r.ID, Zone: r.Location})
 		}
 	}
 	return world, nil
+}
+
+// lay lays out a folder with a key that opens it and a cluster's things in it.
+func lay(ctx context.Context, path, secret string, of provider.Cluster) (*cloud, []provider.Resource, error) {
+	for _, name := range []string{"things/north", "things/south", "keys", "roles", "locks"} {
+		if err := os.MkdirAll(filepath.Join(path, name), 0o700); err != nil {
+			return nil, nil, err
+		}
+	}
+	c, err := enter(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := []string{rightBuild, rightLook, rightSnapshot}
+	if err := errors.Join(
+		c.write(keyFile(secret), key{Rights: all}),
+		c.write("roles/infrared.json", role{ExternalID: externalID, Rights: all}),
+	); err != nil {
+		return nil, nil, err
+	}
+	var recorded []provider.Resource
+	for _, t := range []thing{
+		{Kind: kindCluster, Name: of.Name, Zone: "north"},
+		{Kind: kindDisk, Name: "second", Zone: "south"},
+		{Kind: kindDisk, Name: "first", Zone: "north"},
+		{Kind: kindNode, Name: of.Name + "-0", Zone: "south"},
+	} {
+		t.Labels = labels(of)
+		if _, err := c.create(ctx, t); err != nil {
+			return nil, nil, err
+		}
+		recorded = append(recorded, t.resource(path))
+	}
+	return c, recorded, nil
 }
 
 func credentials(path, key string) provider.Credentials {

@@ -21,7 +21,11 @@ type bench struct {
 	facts                provider.Facts
 	soon, patience, pace time.Duration
 	// restart starts the program once more; nil where there is none.
-	restart  func(ctx context.Context) (*program, error)
+	restart func(ctx context.Context) (*program, error)
+	// others are what was started once more.
+	others []*program
+
+	mu       sync.Mutex
 	breaches []string
 }
 

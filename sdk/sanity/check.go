@@ -137,6 +137,7 @@ func (s *subject) prepare(ctx context.Context, check Check) (*bench, Outcome) {
 	b.World = world
 	if s.running != nil {
 		b.restart = func(ctx context.Context) (*program, error) { return start(ctx, s.config) }
+		world.Again = b.again
 		world.Provider, world.Output = s.running.plugin.Provider(), s.running.output.String
 	}
 	if world.Provider == nil {
@@ -158,9 +159,24 @@ func (b *bench) run(ctx context.Context, check Check, outcome Outcome) Outcome {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer func() {
+		for _, running := range b.others {
+			running.stop(ctx)
+		}
+	}()
 	check.run(ctx, b)
 	outcome.Breaches = b.breaches
 	return outcome
+}
+
+// again starts the program once more, until the check ends.
+func (b *bench) again(ctx context.Context) (provider.Provider, error) {
+	running, err := b.restart(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.others = append(b.others, running)
+	return running.plugin.Provider(), nil
 }
 
 // close takes the world away.

@@ -32,6 +32,14 @@ func everyVerb() []Check {
 			needs: []need{needRecorded(), needCredentials()}, run: nothingKept,
 		},
 		{
+			Name: "tenants-apart", Sentence: "Calls of two tenants at once are each answered from the tenant's own account.",
+			needs: []need{needRecorded(), needTenant()}, run: tenantsApart,
+		},
+		{
+			Name: "other-process-goes-on", Sentence: "What one process of the plugin has begun, another goes on with by the request alone.",
+			needs: []need{needDisks(), needAgain()}, run: otherProcessGoesOn,
+		},
+		{
 			Name: "ctx-ends-soon", Sentence: "When its context ends, a verb returns within seconds, also while the cloud does not answer.",
 			needs: []need{needTrouble(Silent), needRecorded()}, run: ctxEndsSoon,
 		},
@@ -132,6 +140,44 @@ func nothingKept(ctx context.Context, b *bench) {
 	}
 	if found, err := b.Provider.Confirm(ctx, confirm); err == nil && len(found.Present) > 0 {
 		b.breach("Confirm found %v without credentials, after a call that had some", ids(of(found.Present)))
+	}
+}
+
+func tenantsApart(ctx context.Context, b *bench) {
+	other := provider.ConfirmRequest{
+		Cluster: b.Tenant.Cluster, Identity: b.Tenant.Identity, Credentials: b.Tenant.Credentials, Recorded: slices.Clone(b.Tenant.Recorded),
+	}
+	var group sync.WaitGroup
+	for range atOnce {
+		for _, req := range []provider.ConfirmRequest{b.confirmRequest(), other} {
+			group.Go(func() {
+				found, err := b.Provider.Confirm(ctx, req)
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				lost := missing(ids(req.Recorded), ids(of(found.Present)))
+				if b.fine("Confirm for "+req.Cluster.Name, err) && len(lost) > 0 {
+					b.breach("Confirm for %s, beside another tenant's, does not find %v", req.Cluster.Name, lost)
+				}
+			})
+		}
+	}
+	group.Wait()
+	slices.Sort(b.breaches)
+	b.breaches = slices.Compact(b.breaches)
+}
+
+func otherProcessGoesOn(ctx context.Context, b *bench) {
+	first, ok := b.started(ctx, b.Cluster)
+	if !ok {
+		return
+	}
+	other, err := b.Again(ctx)
+	if !b.fine("another process", err) {
+		return
+	}
+	second, err := other.Snapshot(ctx, b.snapshotRequest())
+	if b.fine("Snapshot by another process", err) && !slices.Equal(snapshotIDs(first), snapshotIDs(second)) {
+		b.breach("one process started the snapshots %v, and another %v", snapshotIDs(first), snapshotIDs(second))
 	}
 }
 

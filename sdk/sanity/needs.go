@@ -37,6 +37,10 @@ func needBadBuild() need { return need{"BadBuild", func(b *bench) bool { return 
 
 func needReachable() need { return need{"Reachable", func(b *bench) bool { return b.Reachable }} }
 
+func needTenant() need { return need{"Tenant", func(b *bench) bool { return b.Tenant != nil }} }
+
+func needAgain() need { return need{"Again", func(b *bench) bool { return b.Again != nil }} }
+
 func needThings() need { return need{"Things", func(b *bench) bool { return b.Things != nil }} }
 
 func needRemove() need { return need{"Remove", func(b *bench) bool { return b.Remove != nil }} }

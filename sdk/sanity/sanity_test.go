@@ -30,6 +30,8 @@ type stage struct {
 	// good is the provider that keeps the contract, bad what is tested: good, but for what a row has replaced.
 	good *fake.Provider
 	bad  *twisted
+	// again spoils another process, which is good otherwise.
+	again func(*twisted)
 	// printed is what the provider has printed.
 	printed *lines
 	// ended is closed with the world.
@@ -65,6 +67,8 @@ func newStage() *stage {
 			Credentials: access.Credentials, Variables: variables,
 		}
 	}
+	neighbour := cloud.AddAccount("account-2")
+	next := cloud.AddCluster(neighbour, provider.Cluster{Name: "neighbour", Incarnation: "77d1f2a0-0b0e-4a52-8a4c-6f3f7e1f4c55"})
 	endpoint := living.Endpoint
 	s.world = &sanity.World{
 		Provider: s.bad, Cluster: living.Cluster, Identity: living.Identity, Credentials: access.Credentials,
@@ -73,13 +77,16 @@ func newStage() *stage {
 		Recorded:       living.Recorded,
 		Disks:          living.Disks,
 		Strange:        &provider.Disk{Volume: "strange", Claim: "data/strange", Driver: "nfs.example.com", Handle: "strange"},
-		Build:          build(nil),
-		Rebuild:        build(map[string]json.RawMessage{"machine": json.RawMessage(`"large"`), "nodes": json.RawMessage("3")}),
-		BadBuild:       build(map[string]json.RawMessage{"machine": json.RawMessage(`"huge"`)}),
-		BadField:       "variables.machine",
-		Reachable:      true,
-		Account:        &access.Account,
-		Hooks:          s.hooks(access.Credentials),
+		Tenant: &sanity.Tenant{
+			Cluster: next.Cluster, Identity: next.Identity, Credentials: neighbour.Credentials, Recorded: next.Recorded,
+		},
+		Build:     build(nil),
+		Rebuild:   build(map[string]json.RawMessage{"machine": json.RawMessage(`"large"`), "nodes": json.RawMessage("3")}),
+		BadBuild:  build(map[string]json.RawMessage{"machine": json.RawMessage(`"huge"`)}),
+		BadField:  "variables.machine",
+		Reachable: true,
+		Account:   &access.Account,
+		Hooks:     s.hooks(access.Credentials),
 	}
 	for _, r := range living.Recorded {
 		if r.Hourly == nil {
@@ -107,6 +114,13 @@ func (s *stage) hooks(credentials provider.Credentials) sanity.Hooks {
 				Cluster: []string{all[0].ID}, Incarnation: []string{all[1].ID}, Unused: []string{all[2].ID, all[3].ID},
 			}, nil
 		},
+		Again: func(context.Context) (provider.Provider, error) {
+			other := &twisted{Provider: fake.New(cloud)}
+			if s.again != nil {
+				s.again(other)
+			}
+			return other, nil
+		},
 		CanWrite: func(_ context.Context, c provider.Credentials) (bool, error) { return cloud.MayWrite(c), nil },
 		Output:   s.printed.String,
 		Close:    func() { close(s.ended) },
@@ -120,7 +134,7 @@ func (s *stage) hooks(credentials provider.Credentials) sanity.Hooks {
 			sanity.Silent:        s.trouble(fake.Trouble{Silent: true}),
 			sanity.ClusterDown:   s.trouble(fake.Trouble{ClusterDown: true}),
 			sanity.Stalled:       s.trouble(fake.Trouble{Stalled: true}),
-			sanity.QuotaShort:    s.trouble(fake.Trouble{Quota: len(cloud.Things()) + 2}),
+			sanity.QuotaShort:    s.trouble(fake.Trouble{Quota: len(s.living.Recorded) + 2}),
 			sanity.Expired: func(context.Context) (func(), error) {
 				cloud.Expire(credentials)
 				return func() {}, nil

@@ -50,6 +50,9 @@ type World struct {
 	Disks   []provider.Disk
 	Strange *provider.Disk
 
+	// Tenant is somebody else, in another account that Credentials do not let in.
+	Tenant *Tenant
+
 	// Build builds another cluster, which is not there. The kit sets the action.
 	Build *provider.BuildRequest
 	// Rebuild is Build with other variables, so that something is replaced or deleted and something else is made.
@@ -66,6 +69,15 @@ type World struct {
 	Hooks
 }
 
+// Tenant is somebody's living cluster.
+type Tenant struct {
+	Cluster     provider.Cluster
+	Identity    provider.ClusterIdentity
+	Credentials provider.Credentials
+	// Recorded are things of Cluster, which are there.
+	Recorded []provider.Resource
+}
+
 // Hooks do to the cloud what no verb does. A hook that is nil can't be done here.
 type Hooks struct {
 	// Things are all that is in the cloud, also what is not a cluster's: by ID, what a write would change of it. What
@@ -79,6 +91,9 @@ type Hooks struct {
 	Strangers func(ctx context.Context) (Strangers, error)
 	// Trouble puts the cloud into trouble. What mend returns ends it.
 	Trouble map[Trouble]func(ctx context.Context) (mend func(), err error)
+	// Again gives the provider as another process of the plugin would be it, which knows nothing of the first one's calls. With
+	// Config.Binary the kit starts that by itself.
+	Again func(ctx context.Context) (provider.Provider, error)
 	// CanWrite says whether credentials let anything be made, changed or deleted.
 	CanWrite func(ctx context.Context, credentials provider.Credentials) (bool, error)
 	// Output is what the provider has printed and logged so far. With Config.Binary the kit knows it by itself.

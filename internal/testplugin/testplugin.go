@@ -37,6 +37,7 @@
 //	wrong-version    speaks protocol version 2 only
 //	two-versions     speaks protocol versions 1 and 2, over go-plugin alone
 //	ignores-sigterm  the same, ignores SIGTERM and does not watch its host
+//	handshake-exits  prints a handshake and exits with code 4
 //	late-exit        exits with code 4 when it is asked who it is
 package testplugin
 
@@ -102,7 +103,7 @@ func (f Folder) Add(t testing.TB, name string) (path, sum string) {
 func rawNames() []string {
 	return []string{
 		"prints-first", "prints-bytes", "forged", "forged-nobody", "forged-silent", "forged-stranger", "silent", "exits", "wrong-version", "two-versions",
-		"ignores-sigterm", "late-exit",
+		"ignores-sigterm", "handshake-exits", "late-exit",
 	}
 }
 

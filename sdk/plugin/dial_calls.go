@@ -63,6 +63,11 @@ func (r *running) wait(ctx context.Context) error {
 	select {
 	case <-idle:
 		return nil
+	default:
+	}
+	select {
+	case <-idle:
+		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for the last answers: %w", context.Cause(ctx))
 	}

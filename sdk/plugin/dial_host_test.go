@@ -205,7 +205,7 @@ func TestRestartsLeaveNothing(t *testing.T) {
 	base := socketBase(t)
 	sums := &plugin.Sums{}
 	round := func(i int) {
-		names := []string{"good", "grandchild", "exits", "forged", "prints-first"}
+		names := []string{"good", "grandchild", "exits", "forged", "prints-first", "handshake-exits", "late-exit"}
 		name := names[i%len(names)]
 		path := filepath.Join(folder.Path, name)
 		if _, err := os.Stat(path); err != nil {

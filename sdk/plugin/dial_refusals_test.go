@@ -68,6 +68,9 @@ func TestDialRefusesPlugins(t *testing.T) {
 		"exits when asked who it is": {
 			reason: "a handshake is not the whole start", plugin: "late-exit", want: plugin.ReasonCrashedAtStart, says: []string{"exited with code 4"},
 		},
+		"exits after the handshake": {
+			reason: "what it wrote is worth nothing without a process", plugin: "handshake-exits", want: plugin.ReasonCrashedAtStart, says: []string{"exited with code 4"},
+		},
 		"silent": {
 			reason: "a start has an end", plugin: "silent", launch: plugin.Launch{StartTimeout: 300 * time.Millisecond}, want: plugin.ReasonSilent, says: []string{"300ms"},
 		},

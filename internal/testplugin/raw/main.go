@@ -43,6 +43,11 @@ func main() {
 		listen(own)
 		handshake(own, told)
 		wait()
+	case "handshake-exits":
+		_, told := newCertificate()
+		listen(own)
+		handshake(own, told)
+		os.Exit(4)
 	case "silent":
 		wait()
 	case "exits":

@@ -6,6 +6,7 @@ package plugin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -25,17 +27,24 @@ import (
 // maxSocketPath is how long the path of a unix socket may be on Linux, its final zero not counted.
 const maxSocketPath = 107
 
+// How the private folder of a plugin under debugging begins, and what its socket is called.
+const (
+	debugFolder = "ir-debug-"
+	debugSocket = "plugin.sock"
+)
+
 // serveDebug serves whoever attaches, until SIGINT or SIGTERM; a second one ends it at once. It prints to out how to
 // attach, and to log what is going on. Only the user who runs it can reach the socket: its folder is private.
 func serveDebug(ctx context.Context, server *Server, out, log io.Writer) error {
 	ctx, forget := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer forget()
-	folder, err := os.MkdirTemp("", "ir-debug-")
+	removeDead(filepath.Join(os.TempDir(), debugFolder+"*"))
+	folder, err := os.MkdirTemp("", debugFolder)
 	if err != nil {
 		return fmt.Errorf("making a private folder for the socket; TMPDIR says where it may be: %w", err)
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // what is left is an empty folder
-	listener, err := listen(filepath.Join(folder, "plugin.sock"))
+	listener, err := listen(filepath.Join(folder, debugSocket))
 	if err != nil {
 		return err
 	}
@@ -59,6 +68,26 @@ func serveDebug(ctx context.Context, server *Server, out, log io.Writer) error {
 	server.drain(context.WithoutCancel(ctx))
 	finish(g)
 	return nil
+}
+
+// removeDead removes the folders of plugins that were killed, as debuggers do: those on whose socket nobody listens. One that
+// is a moment old may not listen yet.
+func removeDead(pattern string) {
+	folders, _ := filepath.Glob(pattern)
+	for _, folder := range folders {
+		info, err := os.Lstat(folder)
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute {
+			continue
+		}
+		conn, err := net.Dial("unix", filepath.Join(folder, debugSocket))
+		if err == nil {
+			_ = conn.Close()
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			// Somebody else's can't be removed, and needn't.
+			_ = os.RemoveAll(folder)
+		}
+	}
 }
 
 func listen(path string) (net.Listener, error) {

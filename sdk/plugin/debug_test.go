@@ -5,12 +5,16 @@ package plugin_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
@@ -53,6 +57,7 @@ func debugging(t *testing.T, path string) {
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	dead := leftBehind(t, temp)
 	cmd := exec.Command(path, "serve", "--debug")
 	h := launch(t, cmd, "TMPDIR="+temp)
 	line, err := h.lines.ReadString('\n')
@@ -60,6 +65,9 @@ func debugging(t *testing.T, path string) {
 		t.Fatalf("%v; on standard error:\n%s", err, h.printed)
 	}
 	line = strings.TrimSuffix(line, "\n")
+	if _, err := os.Stat(dead); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of a plugin that was killed is still there: %v", err)
+	}
 	// Hosts come, call, stop the plugin as they do with their own, and go.
 	for range 2 {
 		conn := attachedTo(t, line, cmd.Process.Pid)
@@ -97,6 +105,26 @@ func debugging(t *testing.T, path string) {
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("left in TMPDIR: %v, %v", left, err)
 	}
+}
+
+// leftBehind makes what a plugin leaves that was killed an hour ago.
+func leftBehind(t *testing.T, temp string) string {
+	t.Helper()
+	folder := filepath.Join(temp, "ir-debug-1")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(folder, "plugin.sock")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.SetUnlinkOnClose(false)
+	_ = listener.Close()
+	before := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(folder, before, before); err != nil {
+		t.Fatal(err)
+	}
+	return folder
 }
 
 func debuggingWithLongPath(t *testing.T, path string) {

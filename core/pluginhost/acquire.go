@@ -17,18 +17,13 @@ func (h *Host) acquire(ctx context.Context, name string) (*supervisor, *running,
 	defer timer.Stop()
 	latest := h.clock.Now().Add(waitTime)
 	for {
-		s := h.find(name)
-		if s == nil {
+		s, r, news := h.take(name, latest)
+		switch {
+		case s == nil:
 			return nil, nil, provider.Errorf(provider.Unavailable, "there is no plugin %q", name)
-		}
-		r, news, worth := s.take(latest)
-		if r != nil {
+		case r != nil:
 			return s, r, nil
-		}
-		if !worth && h.find(name) != s {
-			continue // it was replaced or removed since it was found
-		}
-		if !worth {
+		case news == nil:
 			return nil, nil, s.absent()
 		}
 		select {
@@ -41,9 +36,22 @@ func (h *Host) acquire(ctx context.Context, name string) (*supervisor, *running,
 	}
 }
 
-// take counts a call on the current process. Where there is none, it returns what to wait for, and whether that is worth it: not
-// when the next start begins only after latest, nor when there will be none.
-func (s *supervisor) take(latest time.Time) (r *running, news <-chan struct{}, worth bool) {
+// take finds the name's supervisor and its process. Both under the lock under which supervisors are replaced, or a call could meet one
+// that has just been retired.
+func (h *Host) take(name string, latest time.Time) (*supervisor, *running, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.plugins[name]
+	if s == nil {
+		return nil, nil, nil
+	}
+	r, news := s.take(latest)
+	return s, r, news
+}
+
+// take counts a call on the current process. Where there is none, it returns what to wait for; nil: it is not worth it, because the
+// next start begins only after latest, or never.
+func (s *supervisor) take(latest time.Time) (r *running, news <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil && s.current.isGone() {
@@ -52,9 +60,12 @@ func (s *supervisor) take(latest time.Time) (r *running, news <-chan struct{}, w
 	}
 	if s.current != nil {
 		s.current.calls++
-		return s.current, nil, true
+		return s.current, nil
 	}
-	return nil, s.news, s.state.Reason != ReasonStopped && s.next.Before(latest)
+	if s.retired || !s.next.Before(latest) {
+		return nil, nil
+	}
+	return nil, s.news
 }
 
 // release ends a call on a process.

@@ -5,7 +5,7 @@ package pluginhost
 
 import "time"
 
-// healthyTime is how long a plugin must run before its earlier failures are forgotten.
+// healthyTime is how long a plugin must be healthy before its earlier failures are forgotten.
 const healthyTime = time.Minute
 
 // backoff says how long to wait before the next start. It grows with each failure, up to a limit, and never ends.
@@ -20,9 +20,9 @@ func (b *backoff) failedStart() time.Duration {
 	return b.pause()
 }
 
-// ended is the pause after a plugin that ran for so long has ended. One that had been healthy is started again at once.
-func (b *backoff) ended(ran time.Duration) time.Duration {
-	if ran >= healthyTime {
+// ended is the pause after a plugin that was healthy for so long has ended. One that had been healthy is started again at once.
+func (b *backoff) ended(healthy time.Duration) time.Duration {
+	if healthy >= healthyTime {
 		b.failures = 0
 	}
 	pause := b.pause()

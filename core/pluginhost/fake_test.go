@@ -29,7 +29,8 @@ type fakeProcess struct {
 	deaf   bool
 	stops  int
 	kills  int
-	mulish bool // does not end when it is stopped, until ctx ends
+	hold   chan struct{} // keeps Kill from returning
+	mulish bool          // does not end when it is stopped, until ctx ends
 }
 
 // newFake runs that provider; nil: one that answers.
@@ -90,7 +91,11 @@ func (f *fakeProcess) Stop(ctx context.Context) error {
 func (f *fakeProcess) Kill() {
 	f.mu.Lock()
 	f.kills++
+	hold := f.hold
 	f.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
 	f.end(errors.New("was killed by signal 9"))
 }
 
@@ -110,6 +115,16 @@ func (f *fakeProcess) setDeaf(deaf bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.deaf = deaf
+}
+
+// letGo has Kill return.
+func (f *fakeProcess) letGo() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hold != nil {
+		close(f.hold)
+		f.hold = nil
+	}
 }
 
 func (f *fakeProcess) isGone() bool {

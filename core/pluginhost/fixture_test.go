@@ -70,6 +70,9 @@ func newFixture(t testing.TB, o pluginhost.Options) *fixture {
 			t.Errorf("sockets are left after Close: %v, %v", left, err)
 		}
 		_ = os.RemoveAll(sockets)
+		if left := processesOf(t, f.folder.Path); len(left) > 0 {
+			t.Errorf("processes are left after Close: %v", left)
+		}
 		if t.Failed() {
 			t.Log(f.log)
 		}
@@ -132,6 +135,23 @@ func eventually(holds func() bool) bool {
 
 // isGone says that there is no process of that ID, not even a dead one.
 func isGone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+// processesOf are the IDs of the processes whose program is in a folder.
+func processesOf(t testing.TB, folder string) []string {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, path := range paths {
+		// One that has just ended has none.
+		if line, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(line), folder+"/") {
+			found = append(found, filepath.Base(filepath.Dir(path)))
+		}
+	}
+	return found
+}
 
 // usage is what this process holds.
 type usage struct{ goroutines, files int }

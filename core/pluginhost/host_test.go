@@ -6,6 +6,9 @@ package pluginhost
 import (
 	"context"
 	"errors"
+	"runtime"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,3 +181,58 @@ func (s stubborn) Connect(_ context.Context, _ provider.ConnectRequest) (provide
 }
 
 func (s stubborn) release() { close(s.free) }
+
+func TestRemoveWhileStarting(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		// A start that is nearly over when the plugin is removed ends well.
+		free := make(chan struct{})
+		w.host.dial = func(ctx context.Context, name string, spec Spec) (process, error) {
+			<-free
+			return w.dial(ctx, name, spec)
+		}
+		w.host.Ensure("eks", Spec{Binary: "eks"})
+		synctest.Wait()
+		w.host.Remove("eks")
+		close(free)
+		synctest.Wait()
+		if p := w.last(); !p.isGone() || p.stops != 1 {
+			t.Errorf("the process that nobody wants any more: gone %v, stopped %d times", p.isGone(), p.stops)
+		}
+		if left := w.gather(t); len(left) != 0 {
+			t.Errorf("a plugin that was removed has metrics: %v", left)
+		}
+		if w.changes != 0 {
+			t.Errorf("%d changes were told of a plugin that was removed", w.changes)
+		}
+	})
+}
+
+func TestReplaceIsSeamless(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.host.Ensure("eks", Spec{Binary: "eks"})
+		p := w.host.Provider("eks")
+		over := make(chan struct{})
+		var callers sync.WaitGroup
+		for range 8 {
+			callers.Go(func() {
+				for {
+					if _, err := connect(t, p); err != nil {
+						t.Errorf("a call while the binary changes gives %v, want an answer of one or the other", err)
+						return
+					}
+					select {
+					case <-over:
+						return
+					default:
+					}
+				}
+			})
+		}
+		for i := range 500 {
+			w.host.Ensure("eks", Spec{Binary: "eks", SHA256: strconv.Itoa(i)})
+			runtime.Gosched()
+		}
+		close(over)
+		callers.Wait()
+	})
+}

@@ -87,7 +87,7 @@ func TestCloseWhileCallsRun(t *testing.T) {
 			f := newFixture(t, pluginhost.Options{})
 			p, before := f.healthy(t, name)
 			running := begin(t, p, c.call)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 			defer cancel()
 			f.host.Close(ctx)
 			if ctx.Err() != nil {
@@ -166,5 +166,19 @@ func TestAttachedPluginIsLeftAlone(t *testing.T) {
 	f.until(t, "toy", func(s pluginhost.State) bool { return !s.Healthy && s.PID == 0 })
 	if err := connect(t.Context(), f.host.Provider("toy"), provider.Credentials{}); !errors.Is(err, provider.Unavailable) {
 		t.Errorf("a call on a plugin that its author ended gives %v, want Unavailable", err)
+	}
+}
+
+func TestCloseWhileAPluginStarts(t *testing.T) {
+	f := newFixture(t, pluginhost.Options{})
+	f.run(t, "silent")
+	if !eventually(func() bool { return len(processesOf(t, f.folder.Path)) == 1 }) {
+		t.Fatal("the plugin is not started")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+	defer cancel()
+	f.host.Close(ctx)
+	if left := processesOf(t, f.folder.Path); len(left) > 0 || ctx.Err() != nil {
+		t.Errorf("processes %v are left, %v", left, ctx.Err())
 	}
 }

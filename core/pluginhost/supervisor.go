@@ -75,7 +75,7 @@ func (s *supervisor) run(work, hard context.Context) {
 			s.drain(hard, r)
 			return
 		}
-		pause = pauses.ended(s.clock.Since(began))
+		pause = pauses.ended(end.healthy.Sub(began))
 		s.ended(end, pause)
 		s.bury(hard, r, end)
 	}
@@ -144,9 +144,13 @@ func (s *supervisor) ended(end ending, pause time.Duration) {
 	s.plan(pause)
 	s.log.Info("a plugin ended", "plugin", s.name, "reason", end.reason, "how", end.message, "retryIn", pause)
 	s.update(func(state *State) {
-		state.Reason, state.Message = end.reason, end.message+"; it is started again after a pause"
-		if pause == 0 {
+		state.Reason, state.Message = end.reason, end.message
+		switch {
+		case end.reason != ReasonCrashed:
+		case pause == 0:
 			state.Reason, state.Message = ReasonRestarting, end.message+"; it is being started again"
+		default:
+			state.Message += "; it is started again after a pause"
 		}
 		state.Healthy, state.PID = false, 0
 	})

@@ -79,18 +79,27 @@ func TestStates(t *testing.T) {
 			},
 			want: look{Reason: "Healthy", Message: "it runs and answers", Healthy: true, PID: 102, Restarts: 1},
 		},
-		"hangs right after": {
-			reason: "one that hangs again soon is not started again at once, and says Hung",
+		"hangs again": {
+			reason: "one that never answers once it runs is not started again at once, and says Hung",
 			does: func(w *world) {
+				w.change(func(Spec) (*fakeProcess, error) {
+					p := newFake(nil)
+					p.setDeaf(true)
+					return p, nil
+				})
 				w.last().end(errors.New("exited with code 2"))
-				synctest.Wait()
-				w.last().end(errors.New("exited with code 2"))
-				elapse(2 * time.Second)
-				w.change(func(Spec) (*fakeProcess, error) { return newFake(nil), nil })
+				elapse(3*pingEvery + pingTime)
+			},
+			want: look{Reason: "Hung", Message: "it runs and did not answer 3 times in a row, 30s apart; it is killed and started again", Restarts: 1},
+		},
+		"is being killed": {
+			reason: "while it is killed it is neither healthy nor called",
+			does: func(w *world) {
+				w.last().hold = make(chan struct{})
 				w.last().setDeaf(true)
 				elapse(3*pingEvery + pingTime)
 			},
-			want: look{Reason: "Healthy", Message: "it runs and answers", Healthy: true, PID: 104, Restarts: 3},
+			want: look{Reason: "Hung", Message: "it runs and did not answer 3 times in a row, 30s apart; it is killed and started again"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,6 +108,7 @@ func TestStates(t *testing.T) {
 				synctest.Wait()
 				c.does(w)
 				s := w.state(t)
+				w.last().letGo()
 				got := look{Reason: s.Reason, Message: s.Message, Healthy: s.Healthy, PID: s.PID, Restarts: s.Restarts}
 				if diff := cmp.Diff(c.want, got); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", c.reason, diff)

@@ -6,6 +6,7 @@ package pluginhost
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // ending is why a process is no longer in service.
@@ -13,6 +14,8 @@ type ending struct {
 	reason, message string
 	// alive says that the process may still run.
 	alive bool
+	// healthy is when it last was.
+	healthy time.Time
 }
 
 // watch returns when work has ended, the process is gone, or it counts as hung.
@@ -21,7 +24,7 @@ func (s *supervisor) watch(work context.Context, r *running) ending {
 	defer cancel()
 	ticker := s.clock.NewTicker(pingEvery)
 	defer ticker.Stop()
-	misses := 0
+	misses, healthy := 0, s.clock.Now()
 	// Has room for one answer, so that a ping whose answer nobody waits for any more ends all the same.
 	answers := make(chan error, 1)
 	for {
@@ -29,13 +32,15 @@ func (s *supervisor) watch(work context.Context, r *running) ending {
 		case <-work.Done():
 			return ending{}
 		case <-r.Done():
-			return ending{reason: ReasonCrashed, message: howEnded(r)}
+			return ending{reason: ReasonCrashed, message: howEnded(r), healthy: s.clock.Now()}
 		case <-ticker.C():
 			go func() { answers <- s.ping(ctx, r) }()
 		case err := <-answers:
-			misses = s.judge(misses, err)
+			if misses = s.judge(misses, err); misses == 0 {
+				healthy = s.clock.Now()
+			}
 			if misses >= missesAllowed && !s.attached {
-				return ending{reason: ReasonHung, message: hungMessage(), alive: true}
+				return ending{reason: ReasonHung, message: hungMessage(), alive: true, healthy: healthy}
 			}
 		}
 	}
@@ -86,7 +91,7 @@ func howEnded(r *running) string {
 }
 
 func hungMessage() string {
-	return fmt.Sprintf("it did not answer %d times in a row, %v apart, and was killed", missesAllowed, pingEvery)
+	return fmt.Sprintf("it runs and did not answer %d times in a row, %v apart; it is killed and started again", missesAllowed, pingEvery)
 }
 
 func attachedMessage() string {

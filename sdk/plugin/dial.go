@@ -5,7 +5,6 @@ package plugin
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -197,7 +196,7 @@ func (s *start) prepare() error {
 	if err != nil {
 		return err
 	}
-	marker := rand.Text()
+	marker := filepath.Base(s.folder.path)
 	s.process = newProcess(s.launch, s.folder.path, marker)
 	s.running = newRunning()
 	own := []string{launchEnv + "=" + marker, EnvParent + "=3", clientCertEnv + "=" + certificate}

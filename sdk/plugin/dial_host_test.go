@@ -44,9 +44,16 @@ func host(t *testing.T, cmd *exec.Cmd) (stdin io.Closer, line func() string) {
 	}
 }
 
-// A host that is killed has no time to end its plugins: they see it themselves.
+// A host that is killed has no time to end its plugins: they see it themselves, or its next run ends them.
 func TestHostIsKilled(t *testing.T) {
-	for _, name := range []string{"good", "grandchild"} {
+	for name, c := range map[string]struct {
+		reason string
+		stays  bool
+	}{
+		"good":            {reason: "the SDK watches the host"},
+		"grandchild":      {reason: "the SDK ends what the plugin started"},
+		"ignores-sigterm": {reason: "without the SDK, the host's next run ends it", stays: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder := testplugin.Build(t)
@@ -60,17 +67,29 @@ func TestHostIsKilled(t *testing.T) {
 				must(t, err)
 				return cmd, pid
 			}
-			first, pid := hold()
-			must(t, first.Process.Kill())
-			until(t, "the plugin of the killed host is gone", func() bool { return !running(pid) })
-			hold()
-			if now := processesOf(t, path); len(now) != 1 {
-				t.Errorf("after a restart the processes are %v, want one", now)
+			launches := func() []string {
+				entries, err := os.ReadDir(base)
+				must(t, err)
+				var names []string
+				for _, e := range entries {
+					names = append(names, e.Name())
+				}
+				return names
 			}
-			left, err := os.ReadDir(base)
-			must(t, err)
-			if len(left) != 1 {
-				t.Errorf("the folders are %v: the next start takes away what killed hosts left", left)
+			first, pid := hold()
+			old := "INFRARED_LAUNCH=" + launches()[0]
+			if len(withEnv(t, old)) == 0 {
+				t.Fatal("the plugin has no mark, so this test shows nothing")
+			}
+			must(t, first.Process.Kill())
+			if !c.stays {
+				until(t, "nothing is left of the killed host's plugin: "+c.reason, func() bool { return len(withEnv(t, old)) == 0 })
+			}
+			_, now := hold()
+			until(t, "the old plugin is gone: "+c.reason, func() bool { return !running(pid) && len(withEnv(t, old)) == 0 })
+			until(t, "its folder is gone", func() bool { return len(launches()) == 1 })
+			if !running(now) {
+				t.Error("the new plugin went with the old one")
 			}
 		})
 	}

@@ -5,6 +5,7 @@ package plugin_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"runtime"
 	"slices"
@@ -246,7 +247,7 @@ func TestGrandchildrenEnd(t *testing.T) {
 		for _, program := range []string{"grandchild", "orphans"} {
 			t.Run(name+" "+program, func(t *testing.T) {
 				t.Parallel()
-				mark := "GRANDCHILD_OF=" + strings.ReplaceAll(t.Name(), "/", "-")
+				mark := "GRANDCHILD_OF=" + rand.Text()
 				p := dialed(t, program, func(l *plugin.Launch) { l.Env = []string{mark, "PATH=/usr/bin:/bin"} })
 				if len(withEnv(t, mark)) < 2 {
 					t.Fatal("the plugin has no children, so this test shows nothing")

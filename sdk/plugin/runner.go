@@ -19,12 +19,8 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-const (
-	// launchEnv marks the process and all that it starts, so that they can be found at its end.
-	launchEnv = "INFRARED_LAUNCH"
-	// lastWords is how long the end of a process waits for what is still in its pipes, and for a slow log.
-	lastWords = time.Second
-)
+// lastWords is how long the end of a process waits for what is still in its pipes, and for a slow log.
+const lastWords = time.Second
 
 // process is one run of a plugin's binary. To go-plugin it is a runner, whose two streams are not the plugin's own: standard output
 // ends after the handshake and standard error is empty, so that go-plugin never waits for a pipe that a grandchild holds open.

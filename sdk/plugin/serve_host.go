@@ -75,6 +75,8 @@ func serveHost(ctx context.Context, server *Server, versions []protocol, out *os
 	close(h.served)
 	// A host that knows only go-plugin has cut the connection by now: what ran sees its context end, and may still tidy up.
 	h.drain(ctx)
+	// A host that was killed can't do this.
+	endOwnFamily()
 	if h.grpc.Load() == nil {
 		return errors.New("the plugin could not begin to serve; the line before says why")
 	}

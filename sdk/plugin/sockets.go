@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,8 +18,10 @@ const (
 	socketPrefix = "ir-plugin-"
 	// longestSocket is how many bytes the path of a unix socket may have: 108 with the NUL at its end on Linux, less on others.
 	longestSocket = 103
-	// belowBase is what comes behind the base folder at most: /ir-plugin- and /plugin, each with up to ten digits.
-	belowBase = len("/"+socketPrefix) + 10 + len("/plugin") + 10
+	// nameLength is how many random letters make a folder's name, of 5 bits each.
+	nameLength = 10
+	// belowBase is what comes behind the base folder at most: /ir-plugin- and its letters, /plugin with up to ten digits.
+	belowBase = len("/"+socketPrefix) + nameLength + len("/plugin") + 10
 	// longestBase is how long the path of the base folder may be.
 	longestBase = longestSocket - belowBase
 )
@@ -66,8 +69,8 @@ func socketFolderIn(base string) (*socketFolder, error) {
 	removeStaleSockets(base)
 	const tries = 10
 	for range tries {
-		path, err := os.MkdirTemp(base, socketPrefix)
-		if err != nil {
+		path := filepath.Join(base, socketPrefix+rand.Text()[:nameLength])
+		if err := os.Mkdir(path, 0o700); err != nil {
 			return nil, socketTrouble(err)
 		}
 		lock, err := lockFolder(path, true)
@@ -105,7 +108,8 @@ func (f *socketFolder) remove() {
 	_ = f.lock.Close()
 }
 
-// removeStaleSockets takes away the folders whose hosts are gone. What can't be looked at belongs to somebody else.
+// removeStaleSockets takes away the folders whose hosts are gone, and first what is left of their plugins. What can't be looked at
+// belongs to somebody else.
 func removeStaleSockets(base string) {
 	found, _ := filepath.Glob(filepath.Join(escapeGlob(base), socketPrefix+"*"))
 	for _, path := range found {
@@ -113,8 +117,8 @@ func removeStaleSockets(base string) {
 		if err != nil {
 			continue
 		}
-		_ = os.RemoveAll(path)
-		_ = lock.Close()
+		stale := &socketFolder{path: path, lock: lock}
+		outliveHost(filepath.Base(path), stale.remove)
 	}
 }
 

@@ -35,7 +35,7 @@ func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: t
 // family is a plugin's process and all that it started: what is in its process group, and what has the launch's mark in its
 // environment wherever it went.
 type family struct {
-	leader    int
+	leader    int            // 0: it is not known, or gone
 	marker    string         // NAME=VALUE
 	seen      map[int]string // members outside of the group by pid, with their start time
 	unclaimed map[int]string // dead leaders of groups that are our children, at the last look
@@ -106,6 +106,16 @@ func (f *family) end() {
 		}
 		<-ticker.C
 	}
+}
+
+// lives says whether there is a living member beside the leader.
+func (f *family) lives() bool {
+	for _, m := range f.members() {
+		if !m.dead {
+			return true
+		}
+	}
+	return false
 }
 
 // kill kills the living members, and says how many there were.
@@ -190,7 +200,7 @@ func (f *family) has(m member, own int) bool {
 	switch {
 	case m.pid == f.leader:
 		return false
-	case m.group == f.leader:
+	case f.leader != 0 && m.group == f.leader:
 		return true
 	case m.dead:
 		return f.seen[m.pid] == m.started ||

@@ -20,3 +20,5 @@ type family struct {
 func (f *family) waitForLeader() {}
 
 func (f *family) end() {}
+
+func (f *family) lives() bool { return false }

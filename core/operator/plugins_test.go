@@ -15,16 +15,19 @@ import (
 	"syscall"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/internal/testenv"
 	"darkshift.io/infrared/internal/testplugin"
 )
 
-// healthy is a plugin that nobody hurts.
-func healthy(binary string) outcome {
-	return outcome{why: "it runs", binary: binary, reason: v1alpha1.ReasonHealthy, status: metav1.ConditionTrue}
+// healthy is a good plugin that nobody hurts.
+func healthy() outcome {
+	return outcome{why: "it runs", binary: "good", reason: v1alpha1.ReasonHealthy, status: metav1.ConditionTrue}
 }
 
 // TestPluginProcesses kills the plugin, the operator, and both in turn. Whatever is killed, in the end one process runs, and none when
@@ -38,8 +41,8 @@ func TestPluginProcesses(t *testing.T) {
 	defer cancel()
 	command := operatorCommand(t, w.OperatorKubeconfig, "--leader-elect=true", "--metrics-bind-address=0", "--plugins", folder.Path)
 	first := run(t, command())
-	w.applyProvider(ctx, t, "toy", folder.Path, healthy("good"))
-	w.providerMustBe(ctx, t, "toy", healthy("good"))
+	w.applyProvider(ctx, t, "toy", folder.Path, healthy())
+	w.providerMustBe(ctx, t, "toy", healthy())
 	mustRun(ctx, t, w, folder.Path)
 
 	for kills := int32(1); kills <= 2; kills++ {
@@ -53,7 +56,7 @@ func TestPluginProcesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.providerMustBe(ctx, t, "toy", healthy("good"))
+		w.providerMustBe(ctx, t, "toy", healthy())
 		mustRun(ctx, t, w, folder.Path)
 	}
 	before := w.provider(ctx, t, "toy").Status.Restarts
@@ -100,19 +103,40 @@ func TestPluginsOfALeader(t *testing.T) {
 	command := operatorCommand(t, w.OperatorKubeconfig, "--leader-elect=true", "--metrics-bind-address=0", "--plugins", folder.Path)
 	first := run(t, command())
 	was := leader(ctx, t, w, "")
-	run(t, command())
-	w.applyProvider(ctx, t, "toy", folder.Path, healthy("good"))
-	w.providerMustBe(ctx, t, "toy", healthy("good"))
+	second := run(t, command())
+	w.applyProvider(ctx, t, "toy", folder.Path, healthy())
+	w.providerMustBe(ctx, t, "toy", healthy())
 	mustRun(ctx, t, w, folder.Path)
 
 	if err := first.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	leader(ctx, t, w, was)
+	<-first.gone
 	mustRun(ctx, t, w, folder.Path)
-	w.providerMustBe(ctx, t, "toy", healthy("good"))
+	w.providerMustBe(ctx, t, "toy", healthy())
 	if got := w.provider(ctx, t, "toy").Status.Restarts; got != 0 {
 		t.Errorf("another leader's start counts as a restart of the plugin: %d", got)
+	}
+
+	w.stealLease(ctx, t)
+	select {
+	case <-second.gone:
+	case <-ctx.Done():
+		t.Fatal("the operator lost its lease and goes on")
+	}
+	if left := processesOf(t, folder.Path); len(left) > 0 {
+		t.Errorf("the operator lost its lease, and these of its plugins are left: %v", left)
+	}
+}
+
+// stealLease has nobody lead for an hour.
+func (w *world) stealLease(ctx context.Context, t *testing.T) {
+	t.Helper()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: "infrared-operator"}}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"holderIdentity":"somebody","leaseDurationSeconds":3600}}`))
+	if err := w.Client.Patch(ctx, lease, patch); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -116,7 +116,7 @@ func (r *Reconciler) run(s *scope, all []v1alpha1.Provider) {
 		r.stop(s, owner)
 		return
 	}
-	s.Status.Restarts = r.restarts.count(s.Provider, state.Restarts)
+	s.Status.Restarts = r.restarts.count(s.Provider, state)
 }
 
 func (r *Reconciler) stop(s *scope, owner string) {

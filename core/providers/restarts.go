@@ -27,19 +27,23 @@ type tally struct {
 	total int32
 }
 
-// count is the Provider's new total, given what the host counts now. What the Provider's status says is only asked the first time: it
-// may be older than the last sum.
-func (r *restarts) count(p *v1alpha1.Provider, host int) int32 {
+// count is the Provider's new total, given what the host says now. What the Provider's status says is only asked the first time: it
+// may be older than the last sum. The host's tries of what can't even be started are none of the plugin's restarts, and would cost a
+// write a minute for as long as its file is missing.
+func (r *restarts) count(p *v1alpha1.Provider, state pluginhost.State) int32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t, ok := r.tally[p.Name]
 	if !ok || t.uid != p.UID {
 		t = tally{uid: p.UID, spec: specOf(p), total: p.Status.Restarts}
 	}
+	host := state.Restarts
 	if t.spec != specOf(p) || host < t.host {
 		t.spec, t.host = specOf(p), 0 // the host began anew
 	}
-	t.total += int32(host - t.host) //nolint:gosec // a restart takes longer than a second
+	if !neverRan(state.Reason) {
+		t.total += int32(host - t.host) //nolint:gosec // a restart takes longer than a second
+	}
 	t.host = host
 	if r.tally == nil {
 		r.tally = map[string]tally{}
@@ -53,4 +57,13 @@ func (r *restarts) forget(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.tally, name)
+}
+
+// neverRan says of a reason that no process was started at all.
+func neverRan(reason string) bool {
+	switch reason {
+	case v1alpha1.ReasonBinaryMissing, v1alpha1.ReasonChecksumMismatch, v1alpha1.ReasonNotExecutable, v1alpha1.ReasonNoSocketFolder:
+		return true
+	}
+	return false
 }

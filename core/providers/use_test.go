@@ -109,9 +109,10 @@ func TestRestarts(t *testing.T) {
 	var r restarts
 	p := aged("eks", "aws", 0)
 	p.UID, p.Status.Restarts = "one", 7
+	why := v1alpha1.ReasonHealthy
 	count := func(reason string, host int, want int32) {
 		t.Helper()
-		if got := r.count(&p, host); got != want {
+		if got := r.count(&p, pluginhost.State{Reason: why, Restarts: host}); got != want {
 			t.Errorf("the host counts %d: %d in all, want %d: %s", host, got, want, reason)
 		}
 	}
@@ -124,9 +125,13 @@ func TestRestarts(t *testing.T) {
 	p.Generation++
 	count("a deletion raises the generation too, and restarts nothing", 3, 13)
 	count("the host began anew", 1, 14)
+	why = v1alpha1.ReasonBinaryMissing
+	count("no process was started, however often the host tried", 9, 14)
+	why = v1alpha1.ReasonCrashedAtStart
+	count("now one was", 10, 15)
 	r.forget("eks")
-	p.Status.Restarts = 14
-	count("the host ran it again after it was stopped", 1, 15)
+	p.Status.Restarts = 15
+	count("the host ran it again after it was stopped", 1, 16)
 	p.UID, p.Status.Restarts = "two", 0
 	count("another Provider of the same name", 1, 1)
 }

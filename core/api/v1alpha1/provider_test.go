@@ -16,10 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
-	"darkshift.io/infrared/core/pluginhost"
 	"darkshift.io/infrared/internal/testenv"
-	"darkshift.io/infrared/sdk/plugin"
-	"darkshift.io/infrared/sdk/provider"
 )
 
 const sum = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -192,32 +189,5 @@ func TestProviderWritePolicy(t *testing.T) {
 	}
 	if err := as(theOperator(t), off); err != nil {
 		t.Errorf("the operator takes it off, but: %v", err)
-	}
-}
-
-// TestReasonsOfPlugins is that whatever the plugin host, a plugin or an error of one gives as a reason is in the table.
-func TestReasonsOfPlugins(t *testing.T) {
-	known := map[string]bool{}
-	for _, reason := range v1alpha1.Reasons {
-		known[reason.Name] = true
-	}
-	given := []string{
-		pluginhost.ReasonHealthy, pluginhost.ReasonAttached, pluginhost.ReasonStarting, pluginhost.ReasonRestarting,
-		pluginhost.ReasonCrashed, pluginhost.ReasonHung,
-	}
-	for _, reason := range []plugin.StartReason{
-		plugin.ReasonBinaryMissing, plugin.ReasonChecksumMismatch, plugin.ReasonNotExecutable, plugin.ReasonPrintsFirst,
-		plugin.ReasonForgedHandshake, plugin.ReasonVersionMismatch, plugin.ReasonCrashedAtStart, plugin.ReasonSilent,
-		plugin.ReasonFactsInvalid, plugin.ReasonNoSocketFolder, plugin.ReasonStartFailed,
-	} {
-		given = append(given, string(reason))
-	}
-	for _, row := range provider.Kinds() {
-		given = append(given, row.Reason)
-	}
-	for _, reason := range given {
-		if !known[reason] {
-			t.Errorf("%s is not in v1alpha1.Reasons", reason)
-		}
 	}
 }

@@ -101,7 +101,7 @@ type ProviderStatus struct {
 	// +optional
 	PID int32 `json:"pid,omitempty"`
 
-	// restarts is how often the plugin was started again, because it had ended by itself, hung, or could not be started before.
+	// restarts is how often the plugin was started again, because it had ended by itself or hung.
 	// +optional
 	// +kubebuilder:default=0
 	Restarts int32 `json:"restarts,omitempty"`

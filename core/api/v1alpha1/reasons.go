@@ -46,7 +46,10 @@ const (
 	ReasonHealthy  = "Healthy"
 	ReasonStarting = "Starting"
 	ReasonAttached = "Attached"
-	// Why a plugin could not be started.
+)
+
+// The reasons of Healthy where a plugin could not be started.
+const (
 	ReasonBinaryMissing    = "BinaryMissing"
 	ReasonChecksumMismatch = "ChecksumMismatch"
 	ReasonNotExecutable    = "NotExecutable"
@@ -58,11 +61,17 @@ const (
 	ReasonFactsInvalid     = "FactsInvalid"
 	ReasonNoSocketFolder   = "NoSocketFolder"
 	ReasonStartFailed      = "StartFailed"
-	// What became of one that ran.
+)
+
+// The reasons of Healthy where a plugin ran and does no longer.
+const (
 	ReasonCrashed    = "Crashed"
 	ReasonHung       = "Hung"
 	ReasonRestarting = "Restarting"
-	// What keeps the Provider itself from being used, or from being deleted.
+)
+
+// The reasons of Healthy that are about the Provider and not its plugin.
+const (
 	ReasonNameTaken = "NameTaken"
 	ReasonInUse     = "InUse"
 )

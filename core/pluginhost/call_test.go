@@ -44,16 +44,17 @@ func TestErrorsOfCalls(t *testing.T) {
 		after  time.Duration
 		took   time.Duration
 		is     error
+		own    bool // the error is what the plugin said
 	}{
 		"the plugin's own": {
 			reason: "what the plugin says goes to the caller as it is",
 			start:  serving(fails{err: provider.Invalidf("variables.region", "no such region")}),
-			kind:   provider.Invalid, text: "variables.region: no such region",
+			kind:   provider.Invalid, text: "variables.region: no such region", own: true,
 		},
 		"throttled": {
 			reason: "the time to wait is the cloud's",
 			start:  serving(fails{err: provider.Unavailablef(7*time.Second, "throttled")}),
-			kind:   provider.Unavailable, text: "throttled", after: 7 * time.Second,
+			kind:   provider.Unavailable, text: "throttled", after: 7 * time.Second, own: true,
 		},
 		"hangs": {
 			reason: "a verb that never answers has a deadline",
@@ -107,6 +108,9 @@ func TestErrorsOfCalls(t *testing.T) {
 				}
 				if took := time.Since(began); took != c.took {
 					t.Errorf("it took %v, want %v: %s", took, c.took, c.reason)
+				}
+				if own := !errors.Is(err, ErrUnusable); own != c.own {
+					t.Errorf("taken for the plugin's own words: %v, want %v: what the host says tells nothing about the cloud", own, c.own)
 				}
 				if c.is != nil && !errors.Is(err, c.is) {
 					t.Errorf("%v is not %v", err, c.is)

@@ -129,7 +129,8 @@ func (s *supervisor) failed(work context.Context, err error, pause time.Duration
 		reason, message = typed.Reason, typed.Message
 	}
 	s.plan(pause)
-	s.log.Error(err, "a plugin did not start", "plugin", s.name, "reason", reason, "retryIn", pause)
+	// Not as an error, whose stack would be the host's own each time.
+	s.log.Info("a plugin did not start", "plugin", s.name, "reason", reason, "why", message, "retryIn", pause)
 	s.update(func(state *State) {
 		state.Reason, state.Message = string(reason), message
 		state.Healthy, state.PID = false, 0

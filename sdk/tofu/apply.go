@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
 
@@ -67,26 +68,45 @@ func (r *run) applyFile(ctx context.Context, out *stream) error {
 // spilled is the file in which OpenTofu leaves a state that it could not write where it belongs.
 const spilled = "errored.tfstate"
 
-// rescue puts a state in place that OpenTofu could not write, when the API server was away for a moment.
+// How often, and how many times, writing such a state is tried.
+const (
+	rescueTick = 2 * time.Second
+	maxRescues = 20
+)
+
+// rescue puts a state in place that OpenTofu could not write, when the API server was away for a while.
 func (r *run) rescue(ctx context.Context) {
 	path := filepath.Join(r.dir, spilled)
 	if _, err := os.Stat(path); err != nil {
 		return
 	}
-	ctx, cancel := later(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTime)
 	defer cancel()
-	err := r.command(ctx, call{
+	tick := time.NewTicker(rescueTick)
+	defer tick.Stop()
+	var err error
+	for range maxRescues {
+		if err = r.push(ctx, path); err == nil {
+			_ = os.Remove(path)
+			r.say(provider.EventMessage, "the state is written, which OpenTofu could not do at the end of its apply")
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+	r.say(provider.EventWarning, fmt.Sprintf("the state could not be written, and the next run goes by what was reported: %s", lastLine(err)))
+}
+
+// push writes a state from a file.
+func (r *run) push(ctx context.Context, path string) error {
+	return r.command(ctx, call{
 		step: "writing the state", dir: r.dir, data: r.folder.data, show: true,
 		do: func(ctx context.Context, tf *tfexec.Terraform) error {
-			// Its lock is still held by the apply, which is over and could not release it. Should anybody else have written since,
+			// The lock is still held by the apply, which is over and could not release it. Should anybody else have written since,
 			// the serial number tells.
 			return tf.StatePush(ctx, path, tfexec.Lock(false))
 		},
 	})
-	if err != nil {
-		r.say(provider.EventWarning, fmt.Sprintf("the state could not be written, and the next run goes by what was reported: %s", lastLine(err)))
-		return
-	}
-	_ = os.Remove(path)
-	r.say(provider.EventMessage, "the state is written, which OpenTofu could not do at the end of its apply")
 }

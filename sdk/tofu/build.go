@@ -39,7 +39,7 @@ type run struct {
 // An apply of a request with a PlanDigest is a Conflict, and nothing is done, when the module, its variables, the state or what
 // would change is no longer what that digest names; the error says which. A destroy is not held against a plan.
 func Build(ctx context.Context, o Options, req provider.BuildRequest, reporter provider.Reporter) (provider.BuildResult, error) {
-	r, err := begin(o, req, reporter)
+	r, err := begin(ctx, o, req, reporter)
 	if err != nil {
 		return provider.BuildResult{}, err
 	}
@@ -57,7 +57,7 @@ func Build(ctx context.Context, o Options, req provider.BuildRequest, reporter p
 }
 
 // begin checks the request before anything is run.
-func begin(o Options, req provider.BuildRequest, reporter provider.Reporter) (*run, error) {
+func begin(ctx context.Context, o Options, req provider.BuildRequest, reporter provider.Reporter) (*run, error) {
 	r := &run{o: o, req: req, reporter: reporter, red: newRedactor(req), handles: map[string]*tfexec.Terraform{}}
 	r.log = &log{to: o.Log, red: r.red}
 	if !slices.Contains([]provider.Action{provider.ActionPlan, provider.ActionApply, provider.ActionDestroy}, req.Action) {
@@ -78,7 +78,7 @@ func begin(o Options, req provider.BuildRequest, reporter provider.Reporter) (*r
 	if !req.Plan.IsZero() && req.PlanDigest == "" {
 		return nil, provider.Invalidf("planDigest", "is missing beside the saved plan")
 	}
-	if r.folder, err = newFolder(req.Folder); err != nil {
+	if r.folder, err = newFolder(ctx, req.Folder, req.Cluster.Name); err != nil {
 		return nil, err
 	}
 	if r.env, err = o.environment(req, r.folder); err == nil {
@@ -178,6 +178,9 @@ func (r *run) destroy(ctx context.Context) (provider.BuildResult, error) {
 // ready fetches the module, starts OpenTofu's folder, and brings state and ledger together.
 func (r *run) ready(ctx context.Context) (state, []provider.Resource, error) {
 	if err := r.prepare(ctx); err != nil {
+		return state{}, nil, err
+	}
+	if err := r.pushSpilled(ctx); err != nil {
 		return state{}, nil, err
 	}
 	s, err := r.pull(ctx, r.dir)

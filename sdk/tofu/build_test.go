@@ -222,9 +222,12 @@ output "same" {
 	if len(result.Resources) == 0 {
 		t.Error("a failed apply still says what there is")
 	}
-	for _, path := range []string{"variables.tfvars.json", "plan", "state.kubeconfig", "tofu.rc"} {
-		info, err := os.Stat(filepath.Join(q.Folder, path))
-		if err != nil || info.Mode().Perm() != 0o600 && path != "plan" {
+	root := layout(q.Folder).root
+	if info, err := os.Stat(root); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the run's folder: %v, %v; want 0700", info, err)
+	}
+	for _, path := range []string{"variables.tfvars.json", "state.kubeconfig", "tofu.rc"} {
+		if info, err := os.Stat(filepath.Join(root, path)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v; want 0600", path, info, err)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -55,7 +54,7 @@ func (r *run) command(ctx context.Context, c call) error {
 		return nil
 	}
 	if signalOf(err) != 0 {
-		r.awaitOrphan()
+		_ = awaitOrphan(context.WithoutCancel(ctx), r.folder.pid, r.req.Cluster.Name)
 	}
 	if ctx.Err() != nil {
 		return interrupted(c.step, context.Cause(ctx))
@@ -112,28 +111,6 @@ func (r *run) armStop(ctx context.Context) (release func(), err error) {
 		_ = pipe.Close()
 		_ = os.Remove(r.folder.stop)
 	}, nil
-}
-
-// orphanTick is how often we look whether an orphan has ended.
-const orphanTick = 50 * time.Millisecond
-
-// awaitOrphan ends an OpenTofu whose shim was killed, and waits for it: until then it works on and holds the state.
-func (r *run) awaitOrphan() {
-	text, err := os.ReadFile(r.folder.pid)
-	if err != nil {
-		return
-	}
-	pid, err := strconv.Atoi(string(text))
-	if err != nil || !alive(pid) || syscall.Kill(pid, syscall.SIGINT) != nil {
-		return
-	}
-	tick := time.NewTicker(orphanTick)
-	defer tick.Stop()
-	for range tick.C {
-		if !alive(pid) {
-			return
-		}
-	}
 }
 
 // checkProgram finds out whether OpenTofu is there, and whether the plugin starts as its shim.

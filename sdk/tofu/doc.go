@@ -29,7 +29,7 @@
 //
 // # What is kept where
 //
-// All is under BuildRequest.Folder, with mode 0700: the module, the providers, the variables as JSON, the kubeconfig of the
+// All is in the folder tofu, of mode 0700, in BuildRequest.Folder: the module, the providers, the variables as JSON, the kubeconfig of the
 // backend, the plan. The state is in the Secret of OpenTofu's Kubernetes backend. The plan names the kubeconfig by its path
 // and holds no token, so it can be applied by a later run whose token is another.
 //

@@ -4,6 +4,7 @@
 package tofu
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -28,8 +29,7 @@ func (o Options) environment(req provider.BuildRequest, f folder) (map[string]st
 	env := map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": f.home, "TMPDIR": f.temp, "LANG": "C.UTF-8",
 		"TF_CLI_CONFIG_FILE": f.cliConfig, "CHECKPOINT_DISABLE": "1",
-		// Whoever looks for what a run has left finds it by this.
-		"INFRARED_TOFU_RUN": req.Cluster.Name,
+		envRun: req.Cluster.Name,
 	}
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		if value, found := os.LookupEnv(name); found {
@@ -96,31 +96,44 @@ type folder struct {
 	backend   string // the kubeconfig of the backend
 	bare      string // a module of nothing but the backend
 	stop      string // the pipe that stops OpenTofu
-	pid       string // OpenTofu's process ID
+	pid       string // process IDs of OpenTofu and its shim
+	spilled   string // a state that an earlier run could not write
 }
 
 // maxSocketFolder is how long TMPDIR's path may be: providers put their sockets there, whose paths end at 107 bytes.
 const maxSocketFolder = 60
 
-func newFolder(root string) (folder, error) {
+// layout is where things are in a run's folder. All are in a folder of our own in it, as the run's may be open to others.
+func layout(root string) folder {
+	in := func(name string) string { return filepath.Join(root, "tofu", name) }
+	return folder{
+		root: in(""), home: in("home"), cliConfig: in("tofu.rc"), fetch: in("fetch"), data: in("data"), variables: in("variables.tfvars.json"),
+		plan: in("plan"), backend: in("state.kubeconfig"), bare: in("bare"), stop: in("stop"), pid: in("pid"),
+		spilled: filepath.Join(root, "spilled.tfstate"),
+	}
+}
+
+// newFolder empties a run's folder, of which an earlier run that was killed may have left something.
+func newFolder(ctx context.Context, root, cluster string) (folder, error) {
 	if !filepath.IsAbs(root) {
 		return folder{}, provider.Invalidf("folder", "must be an absolute path")
 	}
-	in := func(name string) string { return filepath.Join(root, name) }
-	f := folder{
-		root: root, home: in("home"), cliConfig: in("tofu.rc"), fetch: in("fetch"), data: in("data"), variables: in("variables.tfvars.json"),
-		plan: in("plan"), backend: in("state.kubeconfig"), bare: in("bare"), stop: in("stop"), pid: in("pid"),
+	f := layout(root)
+	if err := awaitOrphan(ctx, f.pid, cluster); err != nil {
+		return folder{}, err
+	}
+	if err := f.keepSpilled(); err != nil {
+		return folder{}, err
+	}
+	if err := os.RemoveAll(f.root); err != nil {
+		return folder{}, fmt.Errorf("emptying the run's folder: %w", err)
 	}
 	for _, path := range []string{f.home, f.fetch, f.data, f.bare} {
-		// A run that was killed may have left some of it.
-		if err := os.RemoveAll(path); err != nil {
-			return folder{}, fmt.Errorf("emptying the run's folder: %w", err)
-		}
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			return folder{}, fmt.Errorf("making the run's folder: %w", err)
 		}
 	}
-	for _, parent := range []string{os.TempDir(), "/tmp", "/dev/shm", root} {
+	for _, parent := range []string{os.TempDir(), "/tmp", "/dev/shm", f.root} {
 		if len(parent) > maxSocketFolder-len("/tofu-1234567890") {
 			continue
 		}

@@ -51,7 +51,7 @@ func (r *run) fieldOf(kind provider.ErrorKind, text string) string {
 			return "variables." + name
 		}
 	}
-	if regexp.MustCompile(`(?i)module source|download module|remote module|failed to download`).MatchString(text) {
+	if regexp.MustCompile(`(?i)module source|download module|remote module|failed to download|expand subdir`).MatchString(text) {
 		return fieldSource
 	}
 	return "template"
@@ -100,7 +100,7 @@ func classes() []classRow {
 	return []classRow{
 		{provider.Unauthenticated, `ExpiredToken|token (is|has) expired|credentials (have )?expired|RequestExpired`, "the credentials have expired"},
 		{provider.Unauthenticated, `could not read (Username|Password)|terminal prompts disabled|Authentication failed for|HTTP Basic: Access denied`, "the host of the module's source wants a token: put one that may read it into the credentials as GIT_TOKEN"},
-		{provider.Unauthenticated, `InvalidClientTokenId|AuthFailure|SignatureDoesNotMatch|UnrecognizedClient|no valid credential sources|failed to refresh cached credentials|could not find default credentials|invalid_grant|invalid authentication credentials|\bUNAUTHENTICATED\b|\b401\b.{0,20}unauthorized|Error 401|\[401\]|the server has asked for the client to provide credentials`, ""},
+		{provider.Unauthenticated, `InvalidClientTokenId|AuthFailure|SignatureDoesNotMatch|UnrecognizedClient|no valid credential sources|failed to refresh cached credentials|could not find default credentials|invalid_grant|invalid authentication credentials|\bUNAUTHENTICATED\b|\b401\b.{0,20}unauthorized|Error 401|\[401\]|: Unauthorized\b|the server has asked for the client to provide credentials`, ""},
 		{provider.Quota, `LimitExceeded|QuotaExceeded|quota exceeded|exceeded.{0,40}\bquota|QUOTA_EXCEEDED|quotaExceeded|RESOURCE_EXHAUSTED.{0,40}quota|VcpuLimit|you have reached the (maximum )?limit|Account limit reached`, ""},
 		{provider.Denied, `AccessDenied|UnauthorizedOperation|is not authorized to perform|PERMISSION_DENIED|Error 403|\[403\]|\b403\b.{0,20}forbidden|is forbidden:|Required '[^']+' permission|does not have permission`, ""},
 		{provider.Unavailable, `Throttl|RequestLimitExceeded|rateLimitExceeded|Rate exceeded|Too Many Requests|Error 429|\[429\]`, "the cloud is being asked too often"},
@@ -108,7 +108,7 @@ func classes() []classRow {
 		{provider.Conflict, `DependencyViolation|ResourceInUse|resourceInUseByAnotherResource|OperationAborted|already exists|AlreadyExists|EntityAlreadyExists|ConcurrentModification|is currently being (created|deleted|modified|used)|state lock`, ""},
 		{provider.Unavailable, `InsufficientInstanceCapacity|ZONE_RESOURCE_POOL_EXHAUSTED|ServiceUnavailable|InternalServerError|Error 50[0-9]|\[50[0-9]\]|\b50[0-9]\b.{0,30}(Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time)`, ""},
 		{provider.Unavailable, `connection refused|connection reset|no such host|Could not resolve host|Client\.Timeout|context deadline exceeded|i/o timeout|TLS handshake timeout|network is unreachable|Temporary failure in name resolution|unexpected EOF|Couldn't connect to server|Failed to connect to`, ""},
-		{provider.Invalid, `must be valid before|required_version|Unsupported OpenTofu Core version|Unsupported Terraform Core version|Invalid value for (input )?variable|No value for required variable|Unsupported argument|Missing required argument|Unsupported block type|Reference to undeclared|Invalid reference|Argument or block definition required|Invalid (expression|function argument|index|template|count argument|for_each)|Unreadable module|Module not found|Failed to (download|query for available) module|Could not download module|Error downloading|Remote branch .* not found|did not match any file|Repository .*not found|No configuration files|Provider dependency changes detected|Inconsistent dependency lock file|Duplicate (resource|variable|output|module)|Unsuitable value|ValidationException|InvalidParameter|Error 400|\[400\]`, ""},
+		{provider.Invalid, `must be valid before|required_version|Unsupported OpenTofu Core version|Unsupported Terraform Core version|Invalid value for (input )?variable|No value for required variable|Unsupported argument|Missing required argument|Unsupported block type|Reference to undeclared|Invalid reference|Argument or block definition required|Invalid (expression|function argument|index|template|count argument|for_each)|Unreadable module|Module not found|Failed to (download|query for available) module|Could not download module|Error downloading|expand subdir|Remote branch .* not found|did not match any file|Repository .*not found|No configuration files|Provider dependency changes detected|match any of the checksums|Inconsistent dependency lock file|Duplicate (resource|variable|output|module)|Unsuitable value|ValidationException|InvalidParameter|Error 400|\[400\]`, ""},
 	}
 }
 

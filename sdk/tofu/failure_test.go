@@ -64,7 +64,7 @@ func TestFailure(t *testing.T) {
 func TestFailureIsShortAndTheSame(t *testing.T) {
 	r := &run{red: newRedactor(provider.BuildRequest{Folder: "/run/x1"})}
 	long := strings.Repeat("many words\n", 1000)
-	err := r.failed("applying", errors.New(long+"api error Oddity: at the end, RequestID: 0b1e-77, in /run/x1/fetch/main.tf \x1b[31mred\x1b[0m"))
+	err := r.failed("applying", errors.New(long+"api error Oddity: at the end, RequestID: 0b1e-77, in /run/x1/tofu/fetch/main.tf \x1b[31mred\x1b[0m"))
 	if len(err.Error()) > maxTail+100 || !strings.HasSuffix(err.Error(), "api error Oddity: at the end, in fetch/main.tf red") {
 		t.Errorf("got %d bytes: …%s", len(err.Error()), err.Error()[max(0, len(err.Error())-200):])
 	}

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,10 +87,6 @@ func (q request) build(ctx context.Context, r provider.Reporter, log io.Writer) 
 	if err != nil {
 		return provider.BuildResult{}, err
 	}
-	files := fstest.MapFS{}
-	for name, text := range q.Files {
-		files[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
-	}
 	schema := q.Schema
 	if schema == "" {
 		properties := []string{}
@@ -102,12 +99,20 @@ func (q request) build(ctx context.Context, r provider.Reporter, log io.Writer) 
 	for name, value := range q.Secrets {
 		credentials.Values[name] = provider.NewSecret(value)
 	}
-	o := Options{Schema: json.RawMessage(schema), Module: files, Binary: binary, LocalState: q.State, Log: log}
+	o := Options{Schema: json.RawMessage(schema), Module: asFS(q.Files), Binary: binary, LocalState: q.State, Log: log}
 	return Build(ctx, o, provider.BuildRequest{
 		Action: q.Action, Cluster: provider.Cluster{Name: q.Cluster}, Folder: q.Folder, Variables: q.Variables, Ledger: q.Ledger,
 		State:       provider.State{Host: q.Host, CA: []byte(q.CA), Token: provider.NewSecret(q.Token), Namespace: "infrared", Suffix: q.Cluster + "-u0123abcd"},
 		Credentials: credentials, PlanDigest: q.Digest, Plan: provider.NewSecret(q.Plan),
 	}, r)
+}
+
+func asFS(files map[string]string) fs.FS {
+	all := fstest.MapFS{}
+	for name, text := range files {
+		all[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
+	}
+	return all
 }
 
 // tofuBinary is the real OpenTofu, compiled from its module.
@@ -250,7 +255,8 @@ func (q request) start(t *testing.T) *plugin {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
+	limit := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
+	t.Cleanup(func() { limit.Stop(); _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
 	p.lines = bufio.NewScanner(out)
 	p.lines.Buffer(nil, 1<<24)
 	return p

@@ -71,6 +71,12 @@ func inCloud(cloud, name string) string {
 func opened(t *testing.T, cloud string) {
 	t.Helper()
 	gate := filepath.Join(cloud, "gate")
+	// For reading too, so that it opens where nobody waits at it. Whoever does then sees its end.
+	pipe, err := os.OpenFile(gate, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
 	if err := os.Remove(gate); err != nil {
 		t.Fatal(err)
 	}

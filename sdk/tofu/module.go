@@ -125,7 +125,9 @@ func (r *run) fetchModule(ctx context.Context) (root string, err error) {
 	if at < 0 {
 		return "", provider.Errorf(provider.Other, "fetching the module: OpenTofu does not say where it put it")
 	}
-	r.dir = filepath.Join(r.folder.fetch, modules[at].Dir)
+	if r.dir = modules[at].Dir; !filepath.IsAbs(r.dir) {
+		r.dir = filepath.Join(r.folder.fetch, r.dir)
+	}
 	return filepath.Join(data, "modules", "template"), nil
 }
 

@@ -61,7 +61,7 @@ func newRedactor(req provider.BuildRequest) redactor {
 		pairs = append(pairs, form, "[redacted]")
 	}
 	if req.Folder != "" {
-		pairs = append(pairs, req.Folder+"/", "")
+		pairs = append(pairs, layout(req.Folder).root+"/", "", req.Folder+"/", "")
 	}
 	return redactor{
 		replace: strings.NewReplacer(pairs...),

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,7 +21,8 @@ const (
 	envProgram = "INFRARED_TOFU"
 	// envStop is the path of the pipe whose byte, or whose end, asks OpenTofu to stop.
 	envStop = "INFRARED_TOFU_STOP"
-	// envPID is the path of the file that takes OpenTofu's process ID, for the plugin whose shim was killed.
+	// envPID is the path of the file that takes the process IDs of OpenTofu and the shim, for a plugin whose shim was killed, and
+	// for the plugin after one that was.
 	envPID = "INFRARED_TOFU_PID"
 	// envInitArgs are flags for init that terraform-exec has no option for.
 	envInitArgs = "INFRARED_TOFU_INIT_ARGS"
@@ -70,7 +70,7 @@ func shim(program string, args []string) int {
 		fmt.Fprintln(os.Stderr, "starting OpenTofu:", err)
 		return 127
 	}
-	if err := os.WriteFile(os.Getenv(envPID), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
+	if err := os.WriteFile(os.Getenv(envPID), fmt.Appendln(nil, cmd.Process.Pid, os.Getpid()), 0o600); err != nil {
 		fmt.Fprintln(os.Stderr, "writing down OpenTofu's process ID:", err)
 	}
 	interrupt := sync.OnceFunc(func() { _ = cmd.Process.Signal(os.Interrupt) })

@@ -4,10 +4,10 @@
 package tofu
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"syscall"
 )
 
@@ -34,11 +34,11 @@ func widen(pipe *os.File) {
 	_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, pipe.Fd(), setPipeSize, 1<<20)
 }
 
-// alive says whether a process runs, and is not merely waiting to be reaped.
-func alive(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := strings.Cut(string(text), ") ")
-	return err == nil && !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+// runs says whether a process is one of a run's for a cluster, and is not merely waiting to be reaped. Process IDs are given out
+// again.
+func runs(pid int, cluster string) bool {
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && bytes.Contains(environ, []byte(envRun+"="+cluster+"\x00"))
 }
 
 // self is this program, also where its file was replaced since it started.

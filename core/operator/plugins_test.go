@@ -25,9 +25,9 @@ import (
 	"darkshift.io/infrared/internal/testplugin"
 )
 
-// healthy is a good plugin that nobody hurts.
-func healthy() outcome {
-	return outcome{why: "it runs", binary: "good", reason: v1alpha1.ReasonHealthy, status: metav1.ConditionTrue}
+// healthy is a plugin that nobody hurts.
+func healthy(binary string) outcome {
+	return outcome{why: "it runs", binary: binary, reason: v1alpha1.ReasonHealthy, status: metav1.ConditionTrue}
 }
 
 // TestPluginProcesses kills the plugin, the operator, and both in turn. Whatever is killed, in the end one process runs, and none when
@@ -41,8 +41,8 @@ func TestPluginProcesses(t *testing.T) {
 	defer cancel()
 	command := operatorCommand(t, w.OperatorKubeconfig, "--leader-elect=true", "--metrics-bind-address=0", "--plugins", folder.Path)
 	first := run(t, command())
-	w.applyProvider(ctx, t, "toy", folder.Path, healthy())
-	w.providerMustBe(ctx, t, "toy", healthy())
+	w.applyProvider(ctx, t, "toy", folder.Path, healthy("good"))
+	w.providerMustBe(ctx, t, "toy", healthy("good"))
 	mustRun(ctx, t, w, folder.Path)
 
 	for kills := int32(1); kills <= 2; kills++ {
@@ -56,7 +56,7 @@ func TestPluginProcesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.providerMustBe(ctx, t, "toy", healthy())
+		w.providerMustBe(ctx, t, "toy", healthy("good"))
 		mustRun(ctx, t, w, folder.Path)
 	}
 	before := w.provider(ctx, t, "toy").Status.Restarts
@@ -92,20 +92,23 @@ func TestPluginProcesses(t *testing.T) {
 	}
 }
 
-// TestPluginsOfALeader is that of two operators only the leading one runs plugins.
+// TestPluginsOfALeader is that of two operators only the leading one runs plugins, and ends them before it ends itself. This plugin would go on by
+// itself.
 func TestPluginsOfALeader(t *testing.T) {
 	t.Parallel()
+	const mulish = "ignores-sigterm"
 	w := newWorld(t)
 	folder := testplugin.Build(t)
-	folder.Add(t, "good")
+	folder.Add(t, mulish)
+	t.Cleanup(func() { killPlugin(t, folder.Path) })
 	ctx, cancel := context.WithTimeout(t.Context(), 4*testenv.Patience)
 	defer cancel()
 	command := operatorCommand(t, w.OperatorKubeconfig, "--leader-elect=true", "--metrics-bind-address=0", "--plugins", folder.Path)
 	first := run(t, command())
 	was := leader(ctx, t, w, "")
 	second := run(t, command())
-	w.applyProvider(ctx, t, "toy", folder.Path, healthy())
-	w.providerMustBe(ctx, t, "toy", healthy())
+	w.applyProvider(ctx, t, "toy", folder.Path, healthy(mulish))
+	w.providerMustBe(ctx, t, "toy", healthy(mulish))
 	mustRun(ctx, t, w, folder.Path)
 
 	if err := first.Process.Signal(syscall.SIGTERM); err != nil {
@@ -114,7 +117,7 @@ func TestPluginsOfALeader(t *testing.T) {
 	leader(ctx, t, w, was)
 	<-first.gone
 	mustRun(ctx, t, w, folder.Path)
-	w.providerMustBe(ctx, t, "toy", healthy())
+	w.providerMustBe(ctx, t, "toy", healthy(mulish))
 	if got := w.provider(ctx, t, "toy").Status.Restarts; got != 0 {
 		t.Errorf("another leader's start counts as a restart of the plugin: %d", got)
 	}

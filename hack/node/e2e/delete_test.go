@@ -140,7 +140,7 @@ func TestEviction(t *testing.T) {
 	s := newSpace(t)
 	made := s.create(shellPod("evicted", "exec tail -f /dev/null"))
 	s.until("evicted", inPhase(corev1.PodRunning))
-	if err := s.client.PolicyV1().Evictions(s.name).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "evicted"}}); err != nil {
+	if err := s.client.PolicyV1().Evictions(s.name).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "evicted", Namespace: s.name}}); err != nil {
 		t.Fatal(err)
 	}
 	s.gone(s.node, made)

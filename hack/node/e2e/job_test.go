@@ -128,7 +128,7 @@ func TestEndings(t *testing.T) {
 			phase:  corev1.PodSucceeded, why: "Completed", message: "bye",
 		},
 		"Fallback": {
-			reason: "the log stands in for a missing message, where asked", script: "echo one; echo two >&2; exit 1",
+			reason: "the log stands in for a missing message, where asked", script: "echo one; echo two; exit 1",
 			change: func(p *corev1.Pod) {
 				p.Spec.Containers[0].TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 			}, phase: corev1.PodFailed, code: 1, why: "Error", message: "one\ntwo\n",

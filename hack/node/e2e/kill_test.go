@@ -7,6 +7,7 @@ package e2e
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,11 +117,63 @@ func TestPodEndsWithoutNode(t *testing.T) {
 	}
 }
 
-// TestNodeKilledAgainAndAgain kills the node whenever it has taken a further step with one
-// of several Jobs.
+// TestNodeKilledAfterEachFile kills the node as soon as it and the supervisor have made
+// one, two, three and more files of a pod, until a pod ends with fewer.
+func TestNodeKilledAfterEachFile(t *testing.T) {
+	s := newSpace(t)
+	for n := 1; ; n++ {
+		name := fmt.Sprintf("step-%d", n)
+		pod, runs, release := oncePod(t, name)
+		release()
+		made := s.create(pod)
+		dir := filepath.Join(s.node.root(), "pods", string(made.UID))
+		killed := false
+		// Without a pause, or the moment would be over.
+		for reached := 0; reached < n && !killed; {
+			reached = files(dir)
+			if status, err := os.ReadFile(filepath.Join(dir, "run", "status.json")); err == nil && strings.Contains(string(status), `"Ended":true`) {
+				break
+			}
+			if reached >= n {
+				s.node.kill()
+				killed = true
+			}
+		}
+		if killed {
+			s.restartNode()
+		}
+		got := s.until(name, ended)
+		if got.Status.Phase != corev1.PodSucceeded || runs() != "ran\n" {
+			t.Errorf("killed after %d files, the pod is %s and has written %q, want that it ran once", n, describe(got), runs())
+		}
+		if !killed {
+			if n < 8 {
+				t.Errorf("a pod had fewer than %d files: the node was hardly killed", n)
+			}
+			return
+		}
+	}
+}
+
+// files counts the files and folders of a pod, other than those a container sees.
+func files(dir string) int {
+	n := 0
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			n++
+		}
+		if d != nil && d.Name() == "root" {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return n
+}
+
+// TestNodeKilledAgainAndAgain kills the node a dozen times while several Jobs run.
 func TestNodeKilledAgainAndAgain(t *testing.T) {
 	s := newSpace(t)
-	const jobs = 6
+	const jobs, kills = 8, 12
 	var names []string
 	var runs []func() string
 	for i := range jobs {
@@ -129,22 +182,17 @@ func TestNodeKilledAgainAndAgain(t *testing.T) {
 		names, runs = append(names, pod.Name), append(runs, ran)
 		s.job(pod)
 	}
-	folders := func() int {
-		found, _ := filepath.Glob(filepath.Join(s.node.root(), "pods", "*", "*", "*"))
-		return len(found)
-	}
-	// The files in the pods' folders grow with each step; the node dies after every
-	// third, at whatever it is doing then.
-	for seen := range 12 {
-		before := folders()
-		eventually(t, func() error {
-			if now := folders(); now < before+3 && seen < 8 && !s.allEnded(names) {
-				return fmt.Errorf("%d files, no more than before", now)
-			}
-			return nil
-		})
+	for range kills {
 		s.node.kill()
+		before := files(filepath.Join(s.node.root(), "pods"))
 		s.restartNode()
+		// Until the new node has done something, or there is nothing left to do.
+		eventually(t, func() error {
+			if files(filepath.Join(s.node.root(), "pods")) != before || s.allEnded(names) {
+				return nil
+			}
+			return fmt.Errorf("the node does nothing")
+		})
 	}
 	for i, name := range names {
 		if !s.jobEnded(name) {
@@ -158,8 +206,7 @@ func TestNodeKilledAgainAndAgain(t *testing.T) {
 
 func (s space) allEnded(jobs []string) bool {
 	for _, name := range jobs {
-		pod := s.podOf(name)
-		if !ended(pod) {
+		if !ended(s.podOf(name)) {
 			return false
 		}
 	}
@@ -230,6 +277,27 @@ func TestSupervisorKilled(t *testing.T) {
 				t.Errorf("the job has written %q, want that it ran once", runs())
 			}
 		})
+	}
+}
+
+// A supervisor that is asked to end ends its pod with all grace.
+func TestSupervisorTerminated(t *testing.T) {
+	s := newSpace(t)
+	made := s.create(shellPod("polite", "trap 'echo bye; exit 3' TERM; echo up; while :; do tail -f /dev/null & wait; done"))
+	s.until("polite", func(p *corev1.Pod) bool {
+		text, _ := s.logs("polite", corev1.PodLogOptions{})
+		return p.Status.Phase == corev1.PodRunning && text == "up\n"
+	})
+	pid, err := supervisor(made.UID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	got := s.until("polite", ended)
+	if state := got.Status.ContainerStatuses[0].State.Terminated; got.Status.Reason != "Terminated" || state.ExitCode != 3 || s.output("polite") != "up\nbye\n" {
+		t.Errorf("the pod is %s and printed %q", describe(got), s.output("polite"))
 	}
 }
 

@@ -44,7 +44,7 @@ func TestRightsAndEnvironment(t *testing.T) {
 				keep(p)
 				p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "in", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "env"}}})
 				p.Spec.Containers[0].VolumeMounts = append(p.Spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "in", MountPath: "/in"})
-			}, want: "65532 8000 7000\n7000 2777\n7000\n7000 644\n",
+			}, want: "65532 7000 8000\n7000 2777\n7000\n7000 644\n",
 		},
 		"Image": {
 			reason: "user, environment and working folder come from the image where the pod says nothing", script: "id -u; pwd; echo $FROM_IMAGE $OVERRIDDEN",

@@ -52,13 +52,13 @@ func TestVolumesByteForByte(t *testing.T) {
 	s.secret("sec", map[string][]byte{"odd": odd(), "empty": {}})
 	s.configMap("conf", map[string]string{"text": "a\n$(B)\n", "left": "out"}, map[string][]byte{"odd": odd()})
 	pod := shellPod("volumes", `cd /in && find . -path '*/..*' -prune -o \( -type f -o -type l \) -print | sort | while read f; do sha256sum "$f"; done; stat -Lc '%a %u %g %n' secret/odd items/sub/deep down/labels token/token`)
-	pod.Labels = map[string]string{"app": "x", "tier": `quo"te`}
+	pod.Labels, pod.Annotations = map[string]string{"app": "x", "tier": "back"}, map[string]string{"note": "quo\"te\n"}
 	mode, seconds := int32(0o440), int64(1200)
 	pod.Spec.Volumes = []corev1.Volume{
 		{Name: "secret", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "sec", DefaultMode: &mode}}},
 		{Name: "items", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: local("conf"), Items: []corev1.KeyToPath{{Key: "odd", Path: "sub/deep"}, {Key: "text", Path: "text"}}}}},
 		{Name: "down", VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{
-			{Path: "labels", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels"}}, {Path: "name", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}},
+			{Path: "labels", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels"}}, {Path: "notes", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations"}}, {Path: "name", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}},
 		}}}},
 		{Name: "token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &seconds}},
@@ -78,7 +78,7 @@ func TestVolumesByteForByte(t *testing.T) {
 	sum := func(data string) string { h := sha256.Sum256([]byte(data)); return hex.EncodeToString(h[:]) }
 	want := map[string]string{
 		"./secret/odd": sum(string(odd())), "./secret/empty": sum(""), "./items/sub/deep": sum(string(odd())), "./items/text": sum("a\n$(B)\n"),
-		"./down/labels": sum("app=\"x\"\ntier=\"quo\\\"te\""), "./down/name": sum("volumes"), "./token/odd": sum(string(odd())), "./single": sum("a\n$(B)\n"),
+		"./down/labels": sum("app=\"x\"\ntier=\"back\""), "./down/notes": sum(`note="quo\"te\n"`), "./down/name": sum("volumes"), "./token/odd": sum(string(odd())), "./single": sum("a\n$(B)\n"),
 	}
 	text := s.output("volumes")
 	for name, hash := range want {

@@ -110,7 +110,7 @@ func (w *worker) refresh(ctx context.Context, pod *corev1.Pod, plan record.Plan)
 	fresh := pod.DeepCopy()
 	fresh.Status.PodIP, fresh.Status.HostIP = plan.PodIP, HostIP
 	if !w.refreshed.IsZero() || w.following != nil {
-		if _, err := volume.Fill(ctx, objects{w.agent.Client, w.agent.tokens}, fresh, w.folder.Volume); err != nil && ctx.Err() == nil {
+		if err := volume.Refresh(ctx, objects{w.agent.Client, w.agent.tokens}, fresh, w.folder.Volume); err != nil && ctx.Err() == nil {
 			w.agent.Log.Warn("bringing a pod's volumes up to date", "uid", w.uid, "error", err)
 		}
 	}

@@ -121,8 +121,9 @@ func skip(file *os.File, lines int) error {
 	offset := len(data)
 	for n := 0; offset > 0; {
 		before := bytes.LastIndexByte(data[:offset-1], '\n') + 1
-		// Pieces of a long line count as one.
-		if _, _, whole, ok := parse(string(data[before:offset])); ok && whole {
+		// Pieces of a long line count as one, and so do those of a last line without
+		// an end.
+		if _, _, whole, ok := parse(string(data[before:offset])); ok && (whole || offset == len(data)) {
 			if n++; n > lines {
 				break
 			}

@@ -4,9 +4,9 @@
 // Package volume makes a pod's volumes: folders of this machine with what
 // Kubernetes says should be in them.
 //
-// Fill is called before the pod starts and again and again while it runs, so that a
-// changed Secret, ConfigMap, label or token reaches the running containers. Such
-// files are replaced all at once, by one rename, and a reader never sees half of
+// Fill is called before the pod starts, and Refresh again and again while it runs, so
+// that a changed Secret, ConfigMap, label or token reaches the running containers.
+// Such files are replaced all at once, by one rename, and a reader never sees half of
 // them; the layout is the kubelet's (..data and links to it).
 package volume
 
@@ -43,7 +43,7 @@ type file struct {
 	mode os.FileMode
 }
 
-// Fill brings all volumes of a pod up to date and returns where each is. at gives the
+// Fill makes all volumes of a pod and returns where each is. at gives the
 // folder for a volume's name.
 func Fill(ctx context.Context, src Source, pod *corev1.Pod, at func(name string) string) (map[string]string, error) {
 	paths := map[string]string{}
@@ -55,6 +55,21 @@ func Fill(ctx context.Context, src Source, pod *corev1.Pod, at func(name string)
 		paths[v.Name] = path
 	}
 	return paths, nil
+}
+
+// Refresh brings up to date what the node writes into the volumes of a running pod.
+// A volume whose source can't be read stays as it is, and is in the error.
+func Refresh(ctx context.Context, src Source, pod *corev1.Pod, at func(name string) string) error {
+	var errs []error
+	for _, v := range pod.Spec.Volumes {
+		if v.Secret == nil && v.ConfigMap == nil && v.DownwardAPI == nil && v.Projected == nil {
+			continue
+		}
+		if _, err := fill(ctx, src, pod, v, at(v.Name)); err != nil {
+			errs = append(errs, fmt.Errorf("volume %q: %w", v.Name, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func fill(ctx context.Context, src Source, pod *corev1.Pod, v corev1.Volume, dir string) (string, error) {

@@ -114,7 +114,7 @@ func (r *run) armStop(ctx context.Context) (release func(), err error) {
 }
 
 // checkProgram finds out whether OpenTofu is there, and whether the plugin starts as its shim.
-func (r *run) checkProgram(ctx context.Context) error {
+func (r *run) checkProgram(ctx context.Context, dir string) error {
 	binary := r.o.Binary
 	if binary == "" {
 		binary = "tofu"
@@ -125,7 +125,7 @@ func (r *run) checkProgram(ctx context.Context) error {
 	}
 	r.binary = path
 	return r.command(ctx, call{
-		step: "asking for OpenTofu's version", dir: r.folder.root, data: r.folder.data,
+		step: "asking for OpenTofu's version", dir: dir, data: r.dataOf(dir),
 		do: func(ctx context.Context, tf *tfexec.Terraform) error {
 			if _, _, err := tf.Version(ctx, true); err != nil {
 				return fmt.Errorf("%w (does the plugin's main call tofu.Shim first of all?)", err)

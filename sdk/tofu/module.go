@@ -59,9 +59,6 @@ func (o Options) sourceOf(req provider.BuildRequest) (Source, error) {
 
 // prepare fetches the module and makes OpenTofu's folder of it.
 func (r *run) prepare(ctx context.Context) error {
-	if err := r.checkProgram(ctx); err != nil {
-		return err
-	}
 	root, err := r.fetchModule(ctx)
 	if err != nil {
 		return err
@@ -97,7 +94,10 @@ func (r *run) fetchModule(ctx context.Context) (root string, err error) {
 		if err := os.CopyFS(r.dir, r.o.Module); err != nil {
 			return "", fmt.Errorf("writing the plugin's own module: %w", err)
 		}
-		return r.dir, nil
+		return r.dir, r.checkProgram(ctx, r.dir)
+	}
+	if err := r.checkProgram(ctx, r.folder.fetch); err != nil {
+		return "", err
 	}
 	// OpenTofu's own fetching, by a module that only calls ours. It is then run where it lies, so that what it refers to
 	// beside its own folder is there.

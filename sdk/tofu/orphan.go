@@ -71,7 +71,7 @@ func (f folder) keepSpilled() error {
 
 // pushSpilled writes such a state where it belongs. One that is older than what is there is dropped.
 func (r *run) pushSpilled(ctx context.Context) error {
-	if _, err := os.Stat(r.folder.spilled); err != nil {
+	if _, err := os.Stat(r.folder.spilled); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	err := r.push(ctx, r.folder.spilled)

@@ -28,6 +28,8 @@ type run struct {
 	binary    string
 	handles   map[string]*tfexec.Terraform // by the folder that they run in
 
+	refused error // why the request can't be carried out, where a destroy may still find that there is nothing to do
+
 	dir    string // the module's folder, where OpenTofu runs
 	module string // hash of the module with all that it calls
 	pinned bool   // there is a lock file for the providers
@@ -64,12 +66,13 @@ func begin(ctx context.Context, o Options, req provider.BuildRequest, reporter p
 		return nil, provider.Invalidf("action", "%q is none of plan, apply and destroy", cut(string(req.Action), 40))
 	}
 	var err error
-	if r.variables, err = o.complete(req); err != nil {
+	if r.variables, err = o.complete(req); err == nil {
+		r.source, err = o.sourceOf(req)
+	}
+	if err != nil && req.Action != provider.ActionDestroy {
 		return nil, err
 	}
-	if r.source, err = o.sourceOf(req); err != nil {
-		return nil, err
-	}
+	r.refused = err
 	if o.LocalState == "" {
 		if err := checkState(req.State); err != nil {
 			return nil, err
@@ -155,13 +158,21 @@ func (r *run) apply(ctx context.Context) (provider.BuildResult, error) {
 	return r.carryOut(ctx, p, left)
 }
 
-// destroy takes everything away. What was never built is gone already, also where its module can't be had.
+// destroy takes everything away. What was never built is gone already, also where its variables are wrong or its module can't be
+// had: such a cluster has to be deleted all the same.
 func (r *run) destroy(ctx context.Context) (provider.BuildResult, error) {
-	s, left, err := r.ready(ctx)
+	err := r.refused
+	if err == nil {
+		err = r.prepare(ctx)
+	}
 	if err != nil {
-		if empty, bare := r.nothingBuilt(ctx); bare == nil && empty {
-			return provider.BuildResult{LeftBehind: r.req.Ledger}, nil
+		if len(r.req.Ledger) == 0 && r.nothingBuilt(ctx) {
+			return provider.BuildResult{}, nil
 		}
+		return provider.BuildResult{LeftBehind: r.req.Ledger}, err
+	}
+	s, left, err := r.reconcile(ctx)
+	if err != nil {
 		return provider.BuildResult{LeftBehind: left}, err
 	}
 	if len(s.things()) == 0 {
@@ -175,11 +186,16 @@ func (r *run) destroy(ctx context.Context) (provider.BuildResult, error) {
 	return r.carryOut(ctx, p, left)
 }
 
-// ready fetches the module, starts OpenTofu's folder, and brings state and ledger together.
+// ready makes OpenTofu's folder, and brings state and ledger together.
 func (r *run) ready(ctx context.Context) (state, []provider.Resource, error) {
 	if err := r.prepare(ctx); err != nil {
 		return state{}, nil, err
 	}
+	return r.reconcile(ctx)
+}
+
+// reconcile reads the state, after putting into it what earlier runs made and could not write down.
+func (r *run) reconcile(ctx context.Context) (state, []provider.Resource, error) {
 	if err := r.pushSpilled(ctx); err != nil {
 		return state{}, nil, err
 	}
@@ -195,23 +211,22 @@ func (r *run) result(s state, left []provider.Resource) provider.BuildResult {
 	return provider.BuildResult{Outputs: s.outputs(), Resources: r.resources(s), LeftBehind: left}
 }
 
-// nothingBuilt looks at the state without the module, which could not be had: a cluster whose template never was right has to
-// be deleted all the same.
-func (r *run) nothingBuilt(ctx context.Context) (bool, error) {
-	if err := r.writeBackend(r.folder.bare); err != nil {
-		return false, err
+// nothingBuilt says for certain that the state is empty. It looks without the module.
+func (r *run) nothingBuilt(ctx context.Context) bool {
+	if r.checkProgram(ctx, r.folder.bare) != nil || r.writeBackend(r.folder.bare) != nil {
+		return false
 	}
 	err := r.command(ctx, call{
 		step: "looking at the state", dir: r.folder.bare, data: r.dataOf(r.folder.bare),
 		do: func(ctx context.Context, tf *tfexec.Terraform) error { return tf.Init(ctx) },
 	})
 	if err != nil {
-		return false, err
+		return false
 	}
 	s, err := r.pull(ctx, r.folder.bare)
 	if err != nil || len(s.things()) > 0 {
-		return false, err
+		return false
 	}
-	r.say(provider.EventMessage, "the module can't be had, and nothing was built with it")
-	return true, nil
+	r.say(provider.EventMessage, "there is nothing to destroy: nothing was ever built")
+	return true
 }

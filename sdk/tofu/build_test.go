@@ -267,9 +267,28 @@ variable "size" {
 				t.Errorf("%s\ngot %s: %v; want %s with %q", tc.reason, provider.KindOf(err), err, tc.kind, tc.want)
 			}
 			// What was never built is destroyed, be its module as bad as it is.
-			if _, _, _, err := q.with(provider.ActionDestroy).run(t); err != nil && name != "Check" && name != "Required" {
+			if _, _, _, err := q.with(provider.ActionDestroy).run(t); err != nil {
 				t.Errorf("the destroy of nothing: %v", err)
 			}
 		})
+	}
+}
+
+func TestDestroyWithWrongVariables(t *testing.T) {
+	q := newRequest(t, provider.ActionDestroy, small())
+	q.Schema = `{"type":"object","properties":{"names":{"type":"array"}},"required":["names"]}`
+	if _, seen, _ := q.must(t); !slices.Contains(seen.of(provider.EventMessage), "there is nothing to destroy: nothing was ever built") {
+		t.Errorf("what was never built is gone: %v", seen.of(provider.EventMessage))
+	}
+	q.Ledger = []provider.Resource{{Kind: "disk", ID: "d"}}
+	if result, _, _, err := q.run(t); !errors.Is(err, provider.Invalid) || len(result.LeftBehind) != 1 {
+		t.Errorf("with something in the ledger: %v, %+v", err, result)
+	}
+	q.Ledger = nil
+	q.set("names", []string{"a"})
+	q.with(provider.ActionApply).must(t)
+	q.Variables = nil
+	if _, _, _, err := q.run(t); !errors.Is(err, provider.Invalid) || !strings.Contains(err.Error(), "variables.names: is missing") {
+		t.Errorf("what was built is not forgotten: %v", err)
 	}
 }

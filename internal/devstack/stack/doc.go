@@ -18,8 +18,8 @@
 //
 // Up raises the generation in wanted.json; the supervisor sees it, starts what is
 // wanted and doesn't run, applies the manifests, which somebody may have deleted
-// or edited on the server, and then writes that generation into state.json as
-// settled. A process that dies stays dead, with its reason in
+// or edited on the server, gives each compiled plugin a Provider with the SHA-256
+// of its file, and then writes that generation into state.json as settled. A process that dies stays dead, with its reason in
 // state.json, until the next Up: a loop of restarts would hide the reason.
 //
 // When the supervisor is killed the kernel kills its children with it. Down

@@ -44,7 +44,7 @@ func gated(t *testing.T, cluster string) (q request, p *plugin, cloud string) {
 		t.Fatal(err)
 	}
 	q = newRequest(t, provider.ActionApply, chain(cloud))
-	q.Cluster = cluster
+	q.Cluster = unique(cluster)
 	p = q.start(t)
 	p.await(provider.EventStarted, "terraform_data.three")
 	eventually(t, func() error {
@@ -54,12 +54,15 @@ func gated(t *testing.T, cluster string) (q request, p *plugin, cloud string) {
 		return nil
 	})
 	t.Cleanup(func() {
-		for _, pid := range processes(t, cluster) {
+		for _, pid := range processes(t, q.Cluster) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
 	return q, p, cloud
 }
+
+// unique is a cluster's name that another run of the tests on this machine does not have.
+func unique(name string) string { return fmt.Sprintf("%s-%d", name, os.Getpid()) }
 
 // inCloud is what became of a thing.
 func inCloud(cloud, name string) string {

@@ -178,7 +178,7 @@ func (c *cluster) gated(name string) (q request, p *plugin, cloud string) {
 	if err := syscall.Mkfifo(cloud+"/gate", 0o600); err != nil {
 		c.t.Fatal(err)
 	}
-	q = c.request(provider.ActionApply, name, chain(cloud))
+	q = c.request(provider.ActionApply, unique(name), chain(cloud))
 	p = q.start(c.t)
 	p.await(provider.EventStarted, "terraform_data.three")
 	eventually(c.t, func() error {

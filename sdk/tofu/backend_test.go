@@ -5,6 +5,8 @@ package tofu
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,4 +44,48 @@ func TestCheckState(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Providers put their sockets into TMPDIR, and a socket's path is short.
+func TestTemporaryFolderIsShort(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		root   func(t *testing.T) string
+		tmpdir string
+		within bool
+	}{
+		"Short": {"The run's folder is emptied by the next run, also after a kill.", shortFolder, "/tmp", true},
+		"Long": {"A path that is too long for a socket.", func(t *testing.T) string {
+			return filepath.Join(t.TempDir(), strings.Repeat("a", 80))
+		}, "/tmp", false},
+		"LongTMPDIR":     {"TMPDIR may be too long as well.", func(t *testing.T) string { return t.TempDir() }, "/tmp/" + strings.Repeat("a", 80), false},
+		"ReadOnlyTMPDIR": {"Or can't be written.", func(t *testing.T) string { return t.TempDir() }, "/proc", false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			root := tc.root(t)
+			t.Setenv("TMPDIR", tc.tmpdir)
+			f, err := newFolder(t.Context(), root, "edge")
+			if err != nil {
+				t.Fatalf("%s\n%v", tc.reason, err)
+			}
+			if within := strings.HasPrefix(f.temp, f.root); len(f.temp) > maxSocketFolder || within != tc.within {
+				t.Errorf("%s\nTMPDIR is %s", tc.reason, f.temp)
+			}
+			f.close()
+			if _, err := os.Stat(f.temp); err == nil {
+				t.Errorf("%s is left", f.temp)
+			}
+		})
+	}
+}
+
+func shortFolder(t *testing.T) string {
+	t.Helper()
+	root, err := os.MkdirTemp("/tmp", "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	return root
 }

@@ -133,7 +133,7 @@ func newFolder(ctx context.Context, root, cluster string) (folder, error) {
 			return folder{}, fmt.Errorf("making the run's folder: %w", err)
 		}
 	}
-	for _, parent := range []string{os.TempDir(), "/tmp", "/dev/shm", f.root} {
+	for _, parent := range []string{f.root, os.TempDir(), "/tmp", "/dev/shm"} {
 		if len(parent) > maxSocketFolder-len("/tofu-1234567890") {
 			continue
 		}
@@ -142,7 +142,7 @@ func newFolder(ctx context.Context, root, cluster string) (folder, error) {
 			return f, nil
 		}
 	}
-	return folder{}, provider.Errorf(provider.Other, "no folder for the sockets of OpenTofu's providers: none of TMPDIR, /tmp, /dev/shm and the run's folder is writable and short enough")
+	return folder{}, provider.Errorf(provider.Other, "no folder for the sockets of OpenTofu's providers: none of the run's own, TMPDIR, /tmp and /dev/shm is writable and short enough")
 }
 
 func (f folder) close() { _ = os.RemoveAll(f.temp) }

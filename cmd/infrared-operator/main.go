@@ -26,7 +26,7 @@ func main() {
 	flag.StringVar(&opts.MetricsAddress, "metrics-bind-address", "127.0.0.1:8080", "address of the metrics, or 0 for none")
 	flag.StringVar(&opts.ProbeAddress, "health-probe-bind-address", "127.0.0.1:8081", "address of /healthz and /readyz, or 0 for none")
 	flag.StringVar(&opts.PluginFolder, "plugins", operator.DefaultPluginFolder, "folder with the provider plugins that Providers name; nothing outside of it is ever run")
-	flag.StringVar(&opts.AttachProviders, "attach-providers", "", "plugins that somebody else runs, by Provider, as the JSON that <plugin> serve --debug prints; for an author's machine only, since nothing checks them")
+	flag.StringVar(&opts.AttachProviders, "attach-providers", os.Getenv("INFRARED_ATTACH_PROVIDERS"), "plugins that somebody else runs, by Provider, as the JSON that <plugin> serve --debug prints; for an author's machine only, since nothing checks them; INFRARED_ATTACH_PROVIDERS in the environment is the same")
 	logging := zap.Options{}
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()

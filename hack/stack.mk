@@ -8,5 +8,5 @@ ir: ## Build the ir command
 	@mkdir -p .dev/bin
 	@go build -o $(IR) ./cmd/ir
 
-stack: ir ## Compile the local stack: about 22 CPU minutes the first time, then nothing
+stack: ir ## Compile the local stack: about 30 CPU minutes the first time, then nothing
 	@$(IR) dev build

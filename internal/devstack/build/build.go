@@ -31,20 +31,19 @@ type Builder struct {
 // Build makes the program's binary under .dev/bin, if what it is made from
 // changed. The error of a failed compile carries the compiler's last lines.
 func (b Builder) Build(ctx context.Context, p Program) error {
-	dir := filepath.Join(b.Root, p.Dir)
 	bin := filepath.Join(b.Root, ".dev", "bin")
 	binary := filepath.Join(bin, p.Name)
 
-	tools, err := findToolchain(ctx, dir)
+	tools, err := findToolchain(ctx, filepath.Join(b.Root, p.Dir))
 	if err != nil {
 		return err
 	}
-	version, err := moduleVersion(dir, p.VersionOf)
+	code, err := b.source(ctx, p)
 	if err != nil {
 		return err
 	}
-	flags := p.flags(version)
-	stamp, err := stampOf(dir, flags, tools)
+	flags := p.flags(code.version)
+	stamp, err := stampOf(code, flags, tools)
 	if err != nil {
 		return err
 	}
@@ -52,10 +51,10 @@ func (b Builder) Build(ctx context.Context, p Program) error {
 		return fmt.Errorf("making the folder for programs: %w", err)
 	}
 	if upToDate(binary, stamp) {
-		fmt.Fprintf(b.Out, "%s (%s) is up to date\n", p.Name, version)
+		fmt.Fprintf(b.Out, "%s (%s) is up to date\n", p.Name, code.version)
 		return link(bin, p)
 	}
-	if err := b.compile(ctx, p, tools, dir, binary, version, flags); err != nil {
+	if err := b.compile(ctx, p, tools, code, binary, flags); err != nil {
 		if ctx.Err() != nil {
 			return errors.New("interrupted: what is compiled is kept, the next make stack goes on from there")
 		}
@@ -67,10 +66,10 @@ func (b Builder) Build(ctx context.Context, p Program) error {
 	return link(bin, p)
 }
 
-func (b Builder) compile(ctx context.Context, p Program, t toolchain, dir, binary, version string, flags []string) error {
+func (b Builder) compile(ctx context.Context, p Program, t toolchain, code source, binary string, flags []string) error {
 	start := b.Now()
-	fmt.Fprintf(b.Out, "%s (%s): looking at what has to be compiled\n", p.Name, version)
-	stale, err := b.stale(ctx, dir, flags)
+	fmt.Fprintf(b.Out, "%s (%s): looking at what has to be compiled\n", p.Name, code.version)
+	stale, err := b.stale(ctx, code, flags)
 	if err != nil {
 		return err
 	}
@@ -87,7 +86,7 @@ func (b Builder) compile(ctx context.Context, p Program, t toolchain, dir, binar
 	// one, and an interrupted link leaves no half of a program.
 	args := append([]string{"build", "-v", "-o", binary + ".new"}, flags...)
 	progress := newProgress(b.Out, stale, b.Now)
-	output, err := goCommand(ctx, dir, append(args, "."), progress.compiled)
+	output, err := goCommand(ctx, code.dir, append(args, code.pkg), progress.compiled)
 	progress.end()
 	if err != nil {
 		return fmt.Errorf("compiling %s: %w", p.Name, explain(err, output))
@@ -101,11 +100,11 @@ func (b Builder) compile(ctx context.Context, p Program, t toolchain, dir, binar
 
 // stale counts the packages that the build will compile. It downloads the
 // modules, where they are not there yet.
-func (b Builder) stale(ctx context.Context, dir string, flags []string) (int, error) {
+func (b Builder) stale(ctx context.Context, code source, flags []string) (int, error) {
 	args := append([]string{"list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, flags...)
 	downloads := 0
-	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
-	cmd.Dir = dir
+	cmd := exec.CommandContext(ctx, "go", append(args, code.pkg)...)
+	cmd.Dir = code.dir
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	output, err := readLines(cmd, func(line string) bool {

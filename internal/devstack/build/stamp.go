@@ -15,13 +15,17 @@ import (
 
 // stampOf is a digest of all that a program is made from: the files of its
 // module, the flags and the toolchain. Its dependencies are in go.sum.
-func stampOf(dir string, flags []string, t toolchain) (string, error) {
+func stampOf(code source, flags []string, t toolchain) (string, error) {
+	if code.pin != "" {
+		return digest(fmt.Sprintf("%s %s %q\n%s %s\n", t.GOVERSION, t.GOARCH, flags, code.pin, code.pkg)), nil
+	}
+	dir := code.dir
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return "", fmt.Errorf("listing the module: %w", err)
 	}
-	h := sha256.New()
-	fmt.Fprintf(h, "%s %s %q\n", t.GOVERSION, t.GOARCH, flags)
+	var all strings.Builder
+	fmt.Fprintf(&all, "%s %s %q\n", t.GOVERSION, t.GOARCH, flags)
 	for _, e := range entries {
 		name := e.Name()
 		source := strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
@@ -32,9 +36,14 @@ func stampOf(dir string, flags []string, t toolchain) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("reading the module: %w", err)
 		}
-		fmt.Fprintf(h, "%s %x\n", name, sha256.Sum256(data))
+		fmt.Fprintf(&all, "%s %x\n", name, sha256.Sum256(data))
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return digest(all.String()), nil
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 // upToDate says whether the binary is there and was made from the same.

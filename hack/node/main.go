@@ -51,7 +51,7 @@ func dispatch(args []string) error {
 	case box.EnterCommand:
 		return box.Enter()
 	case box.HelperCommand:
-		return box.Helper()
+		return box.Helper(context.Background())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -6,7 +6,10 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,15 +96,22 @@ func TestDeletionHurried(t *testing.T) {
 // of its own.
 func TestSameNameAgain(t *testing.T) {
 	s := newSpace(t)
-	first := s.create(shellPod("twin", "exec tail -f /dev/null"))
-	s.until("twin", inPhase(corev1.PodRunning))
+	pod, _, _ := oncePod(t, "twin")
+	hour := int64(3600)
+	pod.Spec.TerminationGracePeriodSeconds = &hour
+	pod.Spec.Containers[0].Args[1] = "trap 'read -t 0.5 x < /host/fifo; echo over > /host/over; exit 0' TERM; echo up; while :; do read -t 0.05 x < /host/fifo; done"
+	first := s.create(pod)
+	s.until("twin", func(*corev1.Pod) bool {
+		text, _ := s.logs("twin", corev1.PodLogOptions{})
+		return text == "up\n"
+	})
 	s.delete("twin", nil)
 	eventually(t, func() error {
 		_, err := s.client.CoreV1().Pods(s.name).Create(t.Context(), shellPod("twin", "exit 5"), metav1.CreateOptions{})
 		return err
 	})
-	if err := leftovers(string(first.UID) + "/"); err != nil {
-		t.Errorf("the name was free too early: %v", err)
+	if _, err := os.Stat(filepath.Join(pod.Spec.Volumes[0].HostPath.Path, "over")); err != nil {
+		t.Errorf("the name was free before the first pod had ended: %v", err)
 	}
 	if got := s.until("twin", ended); got.Status.ContainerStatuses[0].State.Terminated.ExitCode != 5 {
 		t.Errorf("the second pod is %s", describe(got))
@@ -219,10 +229,13 @@ func TestWaitingAndRefused(t *testing.T) {
 	s.delete("unknown", nil)
 	eventually(t, func() error {
 		_, err := s.get("unknown")
+		if err == nil {
+			return errors.New("a pod that never started is not gone")
+		}
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("a pod that never started is not gone: %v", err)
+		return err
 	})
 	s.delete("hooked", &zero)
 }

@@ -75,6 +75,9 @@ func newSpace(t *testing.T) space {
 		return err
 	})
 	t.Cleanup(func() {
+		if err := s.node.revive(); err != nil {
+			t.Error(err)
+		}
 		if t.Failed() {
 			log, _ := os.ReadFile(s.node.path("log"))
 			t.Logf("the end of the node's log:\n%s", log[max(0, len(log)-4000):])
@@ -213,6 +216,21 @@ func program(args []string) int {
 			http.Error(w, "absent", http.StatusServiceUnavailable)
 		}
 	})
-	fmt.Fprintln(os.Stderr, http.Serve(listener, nil))
-	return 1
+	if err := http.Serve(listener, nil); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// event waits for an event of a pod.
+func (s space) event(pod, reason string) {
+	s.t.Helper()
+	eventually(s.t, func() error {
+		list, err := s.client.CoreV1().Events(s.name).List(s.t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod + ",reason=" + reason})
+		if err == nil && len(list.Items) == 0 {
+			err = fmt.Errorf("pod %s has no event %s", pod, reason)
+		}
+		return err
+	})
 }

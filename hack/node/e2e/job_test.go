@@ -146,7 +146,7 @@ func TestEndings(t *testing.T) {
 		},
 		"Deadline": {
 			reason: "activeDeadlineSeconds end a pod", script: "tail -f /dev/null",
-			change: func(p *corev1.Pod) { one := int64(1); p.Spec.ActiveDeadlineSeconds = &one },
+			change: func(p *corev1.Pod) { three := int64(3); p.Spec.ActiveDeadlineSeconds = &three },
 			phase:  corev1.PodFailed, code: 137, why: "Error",
 		},
 	}
@@ -163,9 +163,13 @@ func TestEndings(t *testing.T) {
 			if got.Status.Phase != tc.phase {
 				t.Fatalf("%s: the pod is %s", tc.reason, describe(got))
 			}
+			if name == "Deadline" && got.Status.Reason != "DeadlineExceeded" {
+				t.Errorf("%s: the pod's reason is %q", tc.reason, got.Status.Reason)
+			}
 			state := got.Status.ContainerStatuses[0].State.Terminated
 			if state == nil {
-				if tc.why != "" {
+				// On a busy machine the deadline may come before the program.
+				if tc.why != "" && name != "Deadline" {
 					t.Fatalf("%s: the container is %+v", tc.reason, got.Status.ContainerStatuses[0].State)
 				}
 				return
@@ -173,9 +177,6 @@ func TestEndings(t *testing.T) {
 			message := strings.TrimSpace(state.Message)
 			if state.ExitCode != tc.code || state.Reason != tc.why || message != strings.TrimSpace(tc.message) || got.Status.ContainerStatuses[0].RestartCount != tc.restart {
 				t.Errorf("%s: the container ended with %+v after %d restarts", tc.reason, state, got.Status.ContainerStatuses[0].RestartCount)
-			}
-			if name == "Deadline" && got.Status.Reason != "DeadlineExceeded" {
-				t.Errorf("%s: the pod's reason is %q", tc.reason, got.Status.Reason)
 			}
 		})
 	}

@@ -102,10 +102,11 @@ func TestLogsPreviousAndFollowed(t *testing.T) {
 		followed <- fmt.Sprint(text, err)
 	}()
 	eventually(t, func() error {
-		if text, err := s.logs("again", corev1.PodLogOptions{}); err != nil || text != "number 2\n" {
-			return fmt.Errorf("the log is %q, %v", text, err)
+		text, err := s.logs("again", corev1.PodLogOptions{})
+		if err == nil && text != "number 2\n" {
+			err = fmt.Errorf("the log is %q", text)
 		}
-		return nil
+		return err
 	})
 	writeFile(t, filepath.Join(dir, "go"))
 	if text := <-followed; text != "number 2\nlast\n<nil>" {

@@ -33,12 +33,13 @@ import (
 
 // node is a node as a process, which tests kill and start again.
 type node struct {
-	stack            *stack
-	dir, name, owner string
-	uid              uint32
+	stack     *stack
+	dir, name string
+	uid       uint32
 
-	mu  sync.Mutex
-	cmd *exec.Cmd
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	dead bool
 }
 
 // images is the table that the tests' pods use.
@@ -182,8 +183,11 @@ func (n *node) start() error {
 	defer log.Close()
 	n.cmd = exec.Command(n.stack.binary, "run", "--name", n.name, "--root", n.root(), "--images", n.path("images.yaml"),
 		"--kubeconfig", n.path("kubeconfig"), "--refresh", "200ms", "--restart-backoff", "100ms")
+	// A data race in the node or a supervisor ends it, and so fails a test.
+	n.cmd.Env = append(os.Environ(), "GORACE=halt_on_error=1")
 	n.cmd.Stdout, n.cmd.Stderr, n.cmd.Dir = log, log, n.dir
 	n.cmd.SysProcAttr = n.attr()
+	n.dead = false
 	return n.cmd.Start()
 }
 
@@ -201,6 +205,18 @@ func (n *node) kill() {
 	defer n.mu.Unlock()
 	_ = n.cmd.Process.Kill()
 	_ = n.cmd.Wait()
+	n.dead = true
+}
+
+// revive starts the node if a test that failed has left it dead.
+func (n *node) revive() error {
+	n.mu.Lock()
+	dead := n.dead
+	n.mu.Unlock()
+	if !dead {
+		return nil
+	}
+	return n.start()
 }
 
 // stop ends the node and all its pods.

@@ -86,6 +86,9 @@ func TestRightsAndEnvironment(t *testing.T) {
 			s.create(pod)
 			got := s.until(pod.Name, ended)
 			want := strings.ReplaceAll(tc.want, "SPACE", s.name)
+			if name == "Environment" {
+				s.event(pod.Name, "LimitsNotEnforced")
+			}
 			if diff := cmp.Diff(want, s.output(pod.Name)); diff != "" {
 				t.Errorf("%s: the pod is %s and printed (-want +got):\n%s", tc.reason, describe(got), diff)
 			}

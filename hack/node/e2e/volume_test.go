@@ -136,10 +136,11 @@ func TestChangesReachRunningPods(t *testing.T) {
 	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "live", MountPath: "/in"}}
 	s.create(pod)
 	eventually(t, func() error {
-		if text, err := s.logs("live", corev1.PodLogOptions{}); err != nil || text != "old\n" {
-			return fmt.Errorf("the pod printed %q, %v", text, err)
+		text, err := s.logs("live", corev1.PodLogOptions{})
+		if err == nil && text != "old\n" {
+			err = fmt.Errorf("the pod printed %q", text)
 		}
-		return nil
+		return err
 	})
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "live"}, Data: map[string][]byte{"word": []byte("new"), "more": {}}}
 	if _, err := s.client.CoreV1().Secrets(s.name).Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {

@@ -149,7 +149,7 @@ func (a *Agent) Prepare(ctx context.Context) error {
 
 // Run works until ctx ends. The pods run on.
 func (a *Agent) Run(ctx context.Context) {
-	defer a.watcher.Close()
+	defer func() { _ = a.watcher.Close() }()
 	for {
 		select {
 		case e := <-a.watcher.Events:

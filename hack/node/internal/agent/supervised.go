@@ -106,7 +106,7 @@ func (w *worker) spawn() error {
 	defer log.Close()
 	command := append(w.agent.Supervisor[:len(w.agent.Supervisor):len(w.agent.Supervisor)], string(w.folder))
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Dir, cmd.Env = "/", []string{}
+	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

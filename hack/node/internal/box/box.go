@@ -145,7 +145,7 @@ func (b *Box) Wait() Exit {
 func (b *Box) close() {
 	b.control.Close()
 	if b.helper != nil {
-		b.helper.Close()
+		_ = b.helper.Close()
 	}
 }
 

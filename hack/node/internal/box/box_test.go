@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 			_ = Enter()
 			os.Exit(1)
 		case HelperCommand:
-			_ = Helper()
+			_ = Helper(context.Background())
 			os.Exit(1)
 		}
 	}
@@ -297,13 +297,9 @@ func TestUnprivileged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "box-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	dir := t.TempDir()
 	binary := filepath.Join(dir, "box.test")
-	if err := errors.Join(os.Chmod(dir, 0o777), os.WriteFile(binary, data, 0o755)); err != nil {
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777), os.WriteFile(binary, data, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(binary, "-test.run=^Test(Box|SubPath|Exec|Dies|Missing)")

@@ -110,7 +110,7 @@ func startHelper(spec Spec) error {
 }
 
 // Helper serves Exec inside a box until the box or the supervisor ends.
-func Helper() error {
+func Helper(ctx context.Context) error {
 	unix.CloseOnExec(controlFD)
 	for {
 		fd, err := receive(controlFD)
@@ -123,7 +123,7 @@ func Helper() error {
 		if err != nil {
 			return fmt.Errorf("taking a connection: %w", err)
 		}
-		go serveExec(conn)
+		go serveExec(ctx, conn)
 	}
 }
 
@@ -149,13 +149,13 @@ func receive(socket int) (int, error) {
 
 // serveExec runs one program. The caller's end of the connection closing means
 // that the time is up.
-func serveExec(conn net.Conn) {
+func serveExec(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	var r execRequest
 	if err := json.NewDecoder(conn).Decode(&r); err != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		_, _ = conn.Read(make([]byte, 1))

@@ -117,7 +117,7 @@ func openSubPath(m Mount) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if _, err := root.Stat(m.SubPath); errors.Is(err, fs.ErrNotExist) {
 		if err := root.MkdirAll(m.SubPath, 0o755); err != nil {
 			return nil, err

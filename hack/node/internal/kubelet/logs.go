@@ -190,10 +190,8 @@ func (c *copier) line(line string) error {
 	if !ok {
 		return nil
 	}
-	if !c.since.IsZero() {
-		if t, err := time.Parse(time.RFC3339Nano, at); err != nil || t.Before(c.since) {
-			return nil
-		}
+	if !c.since.IsZero() && earlier(at, c.since) {
+		return nil
 	}
 	if c.opts.Timestamps && !c.inner {
 		text = at + " " + text
@@ -210,6 +208,13 @@ func (c *copier) line(line string) error {
 		return errEnough
 	}
 	return nil
+}
+
+// earlier says whether a line was printed before a time. One whose time can't be
+// read counts as earlier.
+func earlier(at string, than time.Time) bool {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	return err != nil || t.Before(than)
 }
 
 // parse takes a line of a log file apart. text ends with a line feed when the line

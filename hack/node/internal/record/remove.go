@@ -23,7 +23,7 @@ func Remove(dir string) error {
 	// may have left such a folder.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
-			return os.Chmod(path, 0o700) //nolint:gosec // it is about to go
+			return os.Chmod(path, 0o700) // it is about to go
 		}
 		return nil
 	})

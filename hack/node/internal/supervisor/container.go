@@ -7,6 +7,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,7 +105,7 @@ func (c *container) once(start int) *corev1.ContainerStateTerminated {
 		c.status.ContainerID, c.status.RestartCount, c.passed, c.verdict = id, int32(start), false, ""
 	})
 	exit, err := c.inBox(dir, start)
-	if err == errStopping {
+	if errors.Is(err, errStopping) {
 		return nil
 	}
 	ended := &corev1.ContainerStateTerminated{
@@ -131,7 +132,7 @@ func (c *container) once(start int) *corev1.ContainerStateTerminated {
 }
 
 // errStopping says that a container was not started because the pod is to end.
-var errStopping = fmt.Errorf("the pod is to end")
+var errStopping = errors.New("the pod is to end")
 
 // inBox runs the program to its end.
 func (c *container) inBox(dir string, start int) (box.Exit, error) {

@@ -28,11 +28,11 @@ func (p *pod) watchStop(watching, signalled context.Context) error {
 		return fmt.Errorf("watching for the order to stop: %w", err)
 	}
 	if err := watcher.Add(string(p.folder)); err != nil {
-		watcher.Close()
+		_ = watcher.Close()
 		return fmt.Errorf("watching for the order to stop: %w", err)
 	}
 	go func() {
-		defer watcher.Close()
+		defer func() { _ = watcher.Close() }()
 		p.readStop() // it may have come before the watch
 		for {
 			select {

@@ -60,14 +60,15 @@ func Run(ctx context.Context, folder record.Folder, now func() time.Time) error 
 	if err != nil {
 		return err
 	}
-	if err := folder.Begin(); err != nil {
-		return err
-	}
 	p := newPod(folder, plan, now)
 	defer p.launcher.Close()
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWatching()
 	if err := p.watchStop(watching, ctx); err != nil {
+		return err
+	}
+	// Last of all that can fail: until here a next supervisor may try again.
+	if err := folder.Begin(); err != nil {
 		return err
 	}
 	p.publish()

@@ -131,9 +131,10 @@ func hostPath(h *corev1.HostPathVolumeSource) error {
 			return err
 		}
 		return f.Close()
+	default:
+		_, err := os.Stat(h.Path)
+		return err
 	}
-	_, err := os.Stat(h.Path)
-	return err
 }
 
 // content is what a volume holds that the node writes.

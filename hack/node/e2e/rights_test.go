@@ -33,7 +33,7 @@ func TestRightsAndEnvironment(t *testing.T) {
 	}{
 		"Strict": {
 			reason: "a pod as strict as a build's runs as its user, without rights, on a root folder that it can't write",
-			script: "id -u; id -g; grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status; touch /x 2>/dev/null || echo refused; touch /keep/x && ls /keep",
+			script: "id -u; id -g; grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status; touch /tmp/x 2>/dev/null || echo refused; touch /keep/x && ls /keep",
 			change: func(p *corev1.Pod) { strict(p); keep(p) },
 			want:   "65532\n65532\nCapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\nrefused\nx\n",
 		},

@@ -146,7 +146,7 @@ func TestBox(t *testing.T) {
 			reason: "the flag is set where it was asked for", script: "grep NoNewPrivs /proc/self/status",
 			change: func(s *Spec) { s.NoNewPrivileges = true }, want: "NoNewPrivs:\t1\n",
 		},
-		"Dir": {reason: "the working folder is made", script: "pwd", change: func(s *Spec) { s.Dir = "/work/here" }, want: "/work/here\n"},
+		"Dir": {reason: "the working folder is made", script: "pwd", change: func(s *Spec) { s.Dir = "/home/here" }, want: "/home/here\n"},
 		"Devices": {
 			reason: "the usual devices work", script: "echo x >/dev/null && head -c 2 /dev/zero | od -An -c && echo y >/dev/stderr && touch /dev/shm/z",
 			want: "  \\0  \\0\ny\n",

@@ -193,13 +193,17 @@ func (b *bench) testPlugins(t *testing.T) {
 		return fmt.Sprintf("echo %x", sha256.Sum256([]byte(text)))
 	}
 	put(t, filepath.Join(filepath.Dir(path), "notes.txt"), "no program")
+	put(t, filepath.Join(filepath.Dir(path), ".echo.swp"), "an editor's")
+	if err := os.Chmod(filepath.Join(filepath.Dir(path), ".echo.swp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	want := write("one")
 	b.mustUp()
 	if got := sumOf(); got != want {
 		t.Errorf("the Provider says %q, want %q", got, want)
 	}
-	if got := b.kubectl(stack.Management, "get", "providers", "--output=name"); strings.Contains(got, "notes") {
-		t.Errorf("a file that is no program is a plugin: %s", got)
+	if got := b.kubectl(stack.Management, "get", "providers", "--output=name"); strings.TrimSpace(got) != "provider.infrared.darkshift.io/echo" {
+		t.Errorf("the Providers are %s, want echo alone: the other files are no plugins", got)
 	}
 	if out := b.mustUp(); !strings.HasPrefix(out, "the stack is up already, nothing to do\n") {
 		t.Errorf("Up once more says\n%s", out)

@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -76,9 +75,6 @@ func (p *plugins) applyAll(ctx context.Context, cp *devstack.ControlPlane, names
 	return identities.String(), nil
 }
 
-// pluginName is what a Provider and its binary can both be called.
-var pluginName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-
 // plugins lists the names of the compiled plugins, sorted.
 func (s *Stack) plugins() ([]string, error) {
 	if s.Repo == "" {
@@ -93,8 +89,8 @@ func (s *Stack) plugins() ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		// Whatever else lies there is no program, or has a name that no Provider can have, and so is no plugin.
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && pluginName.MatchString(e.Name()) {
+		// Whatever else lies there is no program, or hidden, such as an editor's copy, and so is no plugin.
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !strings.HasPrefix(e.Name(), ".") {
 			names = append(names, e.Name())
 		}
 	}

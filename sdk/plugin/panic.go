@@ -6,6 +6,7 @@ package plugin
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 
 	"darkshift.io/infrared/sdk/provider"
@@ -16,10 +17,19 @@ import (
 func guard[A any](log io.Writer, verb string, run func() (A, error)) (result A, err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			fmt.Fprintf(log, "panic in %s: %v\n\n%s\n", verb, value, debug.Stack())
-			// What was panicked with may hold anything, so the host is not told.
+			// The log is the operator's in the end, so the value is no more for it than for the host.
+			fmt.Fprintf(log, "panic in %s: %s\n\n%s\n", verb, panicWords(value), debug.Stack())
 			err = provider.Errorf(provider.Other, "the provider crashed in %s; its log has the stack", verb)
 		}
 	}()
 	return run()
+}
+
+// panicWords says what was panicked with. Only the runtime's own errors are said in full: any other value may hold anything, such as a
+// token that was refused.
+func panicWords(value any) string {
+	if e, ok := value.(runtime.Error); ok {
+		return e.Error()
+	}
+	return fmt.Sprintf("a value of type %T, which is not printed because it may hold a secret", value)
 }

@@ -193,6 +193,9 @@ func TestPanicIsOneTypedError(t *testing.T) {
 					t.Errorf("a panic is an error, also the second time (-want +got):\n%s", diff)
 				}
 			}
+			if strings.Contains(w.log.String(), "S3CR3T") {
+				t.Errorf("what was panicked with is in the log:\n%s", w.log)
+			}
 			if log := w.log.String(); !strings.Contains(log, "panic in "+verb) || !strings.Contains(log, "server_test.go") {
 				t.Errorf("the log has no stack of the panic:\n%s", log)
 			}

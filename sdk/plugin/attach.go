@@ -8,15 +8,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"darkshift.io/infrared/sdk/provider"
 )
 
 // Attachment is a plugin that somebody else started, such as an author in a debugger. There is no checksum and no TLS: it is for
@@ -74,8 +78,12 @@ func Attach(ctx context.Context, a Attachment, opts ...grpc.DialOption) (*Plugin
 	defer cancel()
 	if err := p.Ping(ctx); err != nil {
 		_ = conn.Close()
-		if refused := peer.refusal(); refused != nil {
+		switch refused := peer.refusal(); {
+		case refused != nil:
 			err = refused
+		case ctx.Err() == nil && errors.Is(err, provider.Unavailable):
+			// One that is about to be gone still took the connection.
+			err = errNoPlugin
 		}
 		return nil, startErrorf(ReasonStartFailed, err, "the plugin to attach to does not answer: %v", err)
 	}
@@ -95,6 +103,9 @@ func Attach(ctx context.Context, a Attachment, opts ...grpc.DialOption) (*Plugin
 	}()
 	return p, nil
 }
+
+// errNoPlugin is what becomes of an attachment whose plugin ended.
+var errNoPlugin = errors.New("no plugin is at its socket; start it again with serve --debug and give its new line to the operator")
 
 // peer connects to an attached plugin, and to nobody else who may be at its address.
 type peer struct {
@@ -122,6 +133,9 @@ func (p *peer) refusal() error {
 func (p *peer) connect(ctx context.Context) (net.Conn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", p.wanted.Socket)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, errNoPlugin
+	}
 	if err != nil {
 		return nil, fmt.Errorf("its socket: %s", plainCause(err))
 	}

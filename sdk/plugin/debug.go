@@ -55,7 +55,7 @@ func serveDebug(ctx context.Context, server *Server, out, log io.Writer) error {
 	go func() { failed <- g.Serve(listener) }()
 
 	fmt.Fprintln(out, attachLine(server.description.Facts.Name, listener.Addr().String()))
-	fmt.Fprintln(log, "Waiting for an Infrared that has this in its environment. Ctrl-C ends it.")
+	fmt.Fprintln(log, "Waiting for an operator that is given the JSON by its "+EnvAttach+" or --attach-providers. Ctrl-C ends it.")
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving: %w", err)

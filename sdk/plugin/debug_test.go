@@ -65,6 +65,7 @@ func debugging(t *testing.T, path string) {
 		t.Fatalf("%v; on standard error:\n%s", err, h.printed)
 	}
 	line = strings.TrimSuffix(line, "\n")
+	h.waitPrinted(t, "INFRARED_ATTACH_PROVIDERS or --attach-providers")
 	if _, err := os.Stat(dead); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder of a plugin that was killed is still there: %v", err)
 	}

@@ -326,6 +326,13 @@ func TestAttach(t *testing.T) {
 	if !errors.As(err, &e) || e.Reason != plugin.ReasonStartFailed {
 		t.Errorf("attaching to what is gone: %v", err)
 	}
+	gone := all["toy"]
+	must(t, os.RemoveAll(filepath.Dir(gone.Socket)))
+	_, again := plugin.Attach(t.Context(), gone)
+	const want = "the plugin to attach to does not answer: no plugin is at its socket; start it again with serve --debug and give its new line to the operator"
+	if err == nil || err.Error() != want || again == nil || again.Error() != want {
+		t.Errorf("it says %q, and with its folder gone, too, %q, want %q", err, again, want)
+	}
 }
 
 func TestParseAttachments(t *testing.T) {

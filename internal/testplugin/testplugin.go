@@ -11,10 +11,10 @@
 // a line to the file named in the credential MARK, where there is one (in Account.Stored for Verify and Mint); then:
 //
 //	good             answers
-//	crash-<verb>     exits with code 3, the first time that the mark has the verb; without a mark every time
+//	crash-<verb>     prints "panic: S3CR3T" and exits with code 3, the first time that the mark has the verb; without a mark every time
 //	hang-<verb>      waits until its context ends, appends "<verb> ended" to the mark, and fails; as often as crash-<verb>
 //	stuck-<verb>     never returns, whatever happens to its context
-//	panics-<verb>    panics, every time
+//	panics-<verb>    panics with "S3CR3T", every time
 //	slow             answers after the duration in the credential WAIT (300ms), or fails when its context ends sooner
 //	winds-down       waits until its context ends, and answers after WAIT more
 //	many             answers Confirm with what it was asked about, Sweep with 40,000 resources
@@ -34,6 +34,7 @@
 //	forged-stranger  the same, where a plugin answers that has another certificate than the one in the handshake
 //	silent           prints nothing and sleeps
 //	exits            prints "no region" to standard error and exits with code 1
+//	touches          makes the file named in the environment's TOUCHES, prints "touched" and ends
 //	wrong-version    speaks protocol version 2 only
 //	two-versions     speaks protocol versions 1 and 2, over go-plugin alone
 //	ignores-sigterm  the same, ignores SIGTERM and does not watch its host
@@ -102,7 +103,7 @@ func (f Folder) Add(t testing.TB, name string) (path, sum string) {
 
 func rawNames() []string {
 	return []string{
-		"prints-first", "prints-bytes", "forged", "forged-nobody", "forged-silent", "forged-stranger", "silent", "exits", "wrong-version", "two-versions",
+		"prints-first", "prints-bytes", "forged", "forged-nobody", "forged-silent", "forged-stranger", "silent", "exits", "touches", "wrong-version", "two-versions",
 		"ignores-sigterm", "handshake-exits", "late-exit",
 	}
 }

@@ -29,7 +29,8 @@ import (
 type Launch struct {
 	// Path is the absolute path of the binary. Its last element names the plugin in messages.
 	Path string
-	// SHA256 is the only content that may be executed, in hex. Empty: any; for an author's own tests.
+	// SHA256 is the only content that may be executed, in hex; on Linux it is executed through the open file that was read, and scripts
+	// are refused. Empty: any content, by its path; for an author's own tests.
 	SHA256 string
 	// Sums remembers checksums between launches; nil: the binary is read each time.
 	Sums *Sums
@@ -64,66 +65,26 @@ func Dial(ctx context.Context, l Launch) (*Plugin, error) {
 	if l.StartTimeout == 0 {
 		l.StartTimeout = startTimeout
 	}
-	file, failed := l.check()
+	binary, failed := l.open()
 	if failed != nil {
 		return nil, failed
 	}
+	defer binary.close()
 	folder, failed := newSocketFolder(l.SocketFolder)
 	if failed != nil {
 		return nil, failed
 	}
-	s := &start{launch: l, file: file, folder: folder}
+	s := &start{launch: l, binary: binary, folder: folder}
 	p, failed := s.run(ctx)
-	if failed != nil {
-		folder.remove()
-		return nil, failed
+	if failed == nil {
+		return p, nil
 	}
-	return p, nil
-}
-
-// check looks at the binary before it is started.
-func (l Launch) check() (os.FileInfo, *StartError) {
-	if !filepath.IsAbs(l.Path) {
-		return nil, startErrorf(ReasonBinaryMissing, nil, "the plugin's path %q is not absolute", l.Path)
+	folder.remove()
+	// Of a file that is not ours nothing else is worth telling.
+	if errors.Is(failed, errReplaced) || binary.replaced() {
+		failed = s.replaced()
 	}
-	info, err := os.Stat(l.Path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, startErrorf(ReasonBinaryMissing, err, "there is no binary %s in the plugin folder", l.name())
-	case err != nil:
-		return nil, startErrorf(ReasonNotExecutable, err, "the binary %s can't be looked at: %s", l.name(), plainCause(err))
-	case !info.Mode().IsRegular():
-		return nil, startErrorf(ReasonNotExecutable, nil, "%s is not a file that can be executed", l.name())
-	}
-	// The checksum first: of a file that is not ours nothing else is worth telling.
-	if err := l.checkSum(); err != nil {
-		return nil, err
-	}
-	if info.Mode().Perm()&0o111 == 0 {
-		return nil, startErrorf(ReasonNotExecutable, nil, "the binary %s is not executable: set its mode to 0755", l.name())
-	}
-	return info, nil
-}
-
-// checkSum compares the binary with the one that is pinned.
-func (l Launch) checkSum() *StartError {
-	if l.SHA256 == "" {
-		return nil
-	}
-	f, err := os.Open(l.Path)
-	if err != nil {
-		return startErrorf(ReasonNotExecutable, err, "the binary %s can't be read: %s", l.name(), plainCause(err))
-	}
-	defer f.Close()
-	sum, err := l.Sums.of(f)
-	if err != nil {
-		return startErrorf(ReasonStartFailed, err, "the checksum of %s can't be computed: %s", l.name(), plainCause(err))
-	}
-	if !strings.EqualFold(sum, l.SHA256) {
-		return startErrorf(ReasonChecksumMismatch, nil,
-			"the checksums did not match: the binary %s has SHA-256 %s, and %s is pinned; it was not executed. Put the right binary there, or pin this one", l.name(), sum, strings.ToLower(l.SHA256))
-	}
-	return nil
+	return nil, failed
 }
 
 // plainCause is an error of the system without the path, which the message names in its own way.
@@ -138,7 +99,7 @@ func plainCause(err error) string {
 // start is one launch under way.
 type start struct {
 	launch  Launch
-	file    os.FileInfo // as it was when its checksum was compared
+	binary  *binary
 	folder  *socketFolder
 	process *process
 	client  *goplugin.Client
@@ -167,9 +128,9 @@ func (s *start) run(ctx context.Context) (*Plugin, *StartError) {
 	if err != nil {
 		return nil, s.failed(ctx, fmt.Errorf("asking it who it is: %w", err))
 	}
-	if s.replaced() {
+	if s.binary.replaced() {
 		s.end()
-		return nil, startErrorf(ReasonChecksumMismatch, nil, "the binary %s was replaced by another than the pinned one while it was started", s.launch.name())
+		return nil, s.replaced()
 	}
 	go func() {
 		<-s.process.exited
@@ -180,11 +141,8 @@ func (s *start) run(ctx context.Context) (*Plugin, *StartError) {
 	return p, nil
 }
 
-// replaced says whether the file is another one now than when its checksum was compared, so that the other may be what was executed.
-func (s *start) replaced() bool {
-	now, err := os.Stat(s.launch.Path)
-	same := err == nil && os.SameFile(now, s.file) && now.Size() == s.file.Size() && now.ModTime().Equal(s.file.ModTime())
-	return !same && s.launch.checkSum() != nil
+func (s *start) replaced() *StartError {
+	return startErrorf(ReasonChecksumMismatch, errReplaced, "the binary %s was replaced by another than the pinned one while it was started", s.launch.name())
 }
 
 // errStartTimeout tells the end of the start time-out from a caller that gave up.
@@ -197,7 +155,7 @@ func (s *start) prepare() error {
 		return err
 	}
 	marker := filepath.Base(s.folder.path)
-	s.process = newProcess(s.launch, s.folder.path, marker)
+	s.process = newProcess(s.launch, s.binary, s.folder.path, marker)
 	s.running = newRunning()
 	own := []string{launchEnv + "=" + marker, EnvParent + "=3", clientCertEnv + "=" + certificate}
 	versions := map[int]goplugin.PluginSet{}
@@ -278,7 +236,7 @@ func (s *start) failed(ctx context.Context, err error) *StartError {
 	case crashed && saysFacts:
 		return startErrorf(ReasonFactsInvalid, err, "what %s says about itself is not valid: %s", name, facts)
 	case crashed:
-		return startErrorf(ReasonCrashedAtStart, err, "%s %s before it was ready", name, s.process.words())
+		return startErrorf(ReasonCrashedAtStart, err, "%s %s before it was ready", name, withLine(s.process.words(), last))
 	case s.process.handshaken() && (timedOut || ctx.Err() == nil):
 		return startErrorf(ReasonForgedHandshake, err, "%s wrote a handshake, and no plugin that this host started answers at its address", name)
 	case timedOut && last != "":

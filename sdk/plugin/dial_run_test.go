@@ -59,7 +59,7 @@ func TestPluginEnds(t *testing.T) {
 			do: func(t *testing.T, p *plugin.Plugin) { must(t, syscall.Kill(p.PID(), syscall.SIGKILL)) }, want: "was killed by signal 9",
 		},
 		"crash": {
-			reason: "the code is all that such a plugin says", plugin: "crash-connect",
+			reason: "what it printed may be about any call, and this is told to everybody", plugin: "crash-connect",
 			do: func(t *testing.T, p *plugin.Plugin) {
 				if _, err := p.Provider().Connect(t.Context(), provider.ConnectRequest{}); !errors.Is(err, provider.Unavailable) {
 					t.Errorf("the call is %v, want Unavailable: it is unknown what it did", err)
@@ -302,8 +302,11 @@ func TestOutput(t *testing.T) {
 	if !errors.Is(err, provider.Other) {
 		t.Errorf("a panic is %v", err)
 	}
-	until(t, "the stack is in the log", func() bool { return strings.Contains(out.String(), "as asked") })
+	until(t, "the stack is in the log", func() bool { return strings.Contains(out.String(), "toy.go") })
 	must(t, p.Stop(t.Context()))
+	if strings.Contains(out.String(), "S3CR3T") {
+		t.Errorf("what the verb panicked with is in the log: %s", &out)
+	}
 	if text := out.String(); !strings.HasSuffix(text, "\n") {
 		t.Errorf("the log ends amid a line: %q", text)
 	}

@@ -9,15 +9,20 @@ import (
 	"syscall"
 )
 
-// exitWords says how a process ended, with the last that it said where that helps.
-func exitWords(state *os.ProcessState, last string) string {
-	words := "ended, and nobody could tell how"
-	if state != nil {
-		words = fmt.Sprintf("exited with code %d", state.ExitCode())
-		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			words = fmt.Sprintf("was killed by signal %d", int(status.Signal()))
-		}
+// exitWords says how a process ended, and nothing that it printed: once it has answered calls, that may be about any of them, and how it
+// ended is told to all.
+func exitWords(state *os.ProcessState) string {
+	if state == nil {
+		return "ended, and nobody could tell how"
 	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return fmt.Sprintf("was killed by signal %d", int(status.Signal()))
+	}
+	return fmt.Sprintf("exited with code %d", state.ExitCode())
+}
+
+// withLine adds the last line that a process printed before it had been called at all.
+func withLine(words, last string) string {
 	if last == "" {
 		return words
 	}

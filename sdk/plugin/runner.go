@@ -26,6 +26,7 @@ const lastWords = time.Second
 // ends after the handshake and standard error is empty, so that go-plugin never waits for a pipe that a grandchild holds open.
 type process struct {
 	path   string
+	binary *binary
 	env    []string
 	expect expected
 	output *output
@@ -52,9 +53,9 @@ type process struct {
 
 var _ runner.Runner = (*process)(nil)
 
-func newProcess(l Launch, folder, marker string) *process {
+func newProcess(l Launch, b *binary, folder, marker string) *process {
 	p := &process{
-		path: l.Path, output: newOutput(l.Output), marker: marker,
+		path: l.Path, binary: b, output: newOutput(l.Output), marker: marker,
 		expect:  expected{name: l.name(), versions: l.Versions, folder: folder},
 		started: make(chan struct{}), exited: make(chan struct{}),
 	}
@@ -96,12 +97,16 @@ func (p *process) Start(ctx context.Context) error {
 	return nil
 }
 
-// exec starts the binary, whose descriptor 3 is the pipe from its host.
+// exec starts the binary, whose descriptor 3 is the pipe from its host. Its name is the path, whatever is executed.
 func (p *process) exec(ctx context.Context, stdout, stderr, parent *os.File) error {
 	const tick, most = 10 * time.Millisecond, 100
+	path, files := p.binary.command()
 	for try := 0; ; try++ {
-		p.cmd = &exec.Cmd{Path: p.path, Args: []string{p.path}, Env: p.env, Stdout: stdout, Stderr: stderr, ExtraFiles: []*os.File{parent}}
+		p.cmd = &exec.Cmd{Path: path, Args: []string{p.path}, Env: p.env, Stdout: stdout, Stderr: stderr, ExtraFiles: append([]*os.File{parent}, files...)}
 		ownGroup(p.cmd)
+		if p.binary.changed() {
+			return errReplaced
+		}
 		err := p.cmd.Start()
 		// Busy: a child of ours that is between fork and exec has inherited a descriptor that the file was written through.
 		if !errors.Is(err, syscall.ETXTBSY) || try == most {
@@ -205,7 +210,7 @@ func (p *process) endsWithin(limit time.Duration) bool {
 }
 
 // words says how the process ended.
-func (p *process) words() string { return exitWords(p.state, p.output.lastLine()) }
+func (p *process) words() string { return exitWords(p.state) }
 
 // signal sends to the process, and never to one that got its number later.
 func (p *process) signal(s os.Signal) { _ = p.cmd.Process.Signal(s) }

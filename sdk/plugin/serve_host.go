@@ -32,6 +32,7 @@ type hosted struct {
 
 // serveHost serves the host that started the program, until that ends it or goes away. The handshake goes to out.
 func serveHost(ctx context.Context, server *Server, versions []protocol, out *os.File) error {
+	settleIn()
 	gone, err := watchParent()
 	if err != nil {
 		return err

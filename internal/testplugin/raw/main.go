@@ -53,6 +53,11 @@ func main() {
 	case "exits":
 		fmt.Fprintln(os.Stderr, "no region")
 		os.Exit(1)
+	case "touches":
+		if err := os.WriteFile(os.Getenv("TOUCHES"), nil, 0o600); err != nil {
+			fail(err)
+		}
+		fmt.Println("touched")
 	case "wrong-version":
 		serve(name, 2)
 	case "ignores-sigterm":

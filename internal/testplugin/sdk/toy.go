@@ -36,6 +36,7 @@ func (t *toy) begin(ctx context.Context, verb string, credentials provider.Crede
 	if t.verb == verb {
 		switch {
 		case t.behaviour == "crash" && first:
+			fmt.Fprintln(os.Stderr, "panic: S3CR3T")
 			os.Exit(exitCrash)
 		case t.behaviour == "hang" && first:
 			<-ctx.Done()
@@ -44,7 +45,7 @@ func (t *toy) begin(ctx context.Context, verb string, credentials provider.Crede
 		case t.behaviour == "stuck":
 			select {}
 		case t.behaviour == "panics":
-			panic("as asked")
+			panic("S3CR3T")
 		}
 	}
 	wait := 300 * time.Millisecond

@@ -12,7 +12,7 @@ import (
 	"darkshift.io/infrared/sdk/provider"
 )
 
-// call is the one way to a plugin: it finds the process, sets the deadline, holds the answer against the contract, and counts.
+// call is the one way to a plugin: it finds the process, makes sure that it is for the right cloud, sets the deadline, holds the answer against the contract, and counts.
 // Errors are of type *provider.Error. An answer beside an error is handed on, since that of Build counts.
 func call[T any](
 	ctx context.Context, s supervised, v verb,
@@ -41,6 +41,10 @@ func onProcess[T any](ctx context.Context, s supervised, v verb, do func(context
 		return none, unusable(err)
 	}
 	defer supervisor.release(r)
+	if is := r.Description().Facts.Name; s.cloud != "" && is != s.cloud {
+		var none T
+		return none, unusable(provider.Errorf(provider.Unavailable, "the plugin %s is for provider %s now, not %s", s.name, is, s.cloud))
+	}
 	limited, cancel := context.WithTimeout(ctx, v.deadline())
 	defer cancel()
 	answer, err := do(limited, r.Provider())
@@ -51,7 +55,7 @@ func onProcess[T any](ctx context.Context, s supervised, v verb, do func(context
 }
 
 // explain says of a failed call what the plugin itself can't say: that it took too long, or ended. The plugin's own errors are
-// handed on as they are.
+// handed on as they are, but for what can't be stored or shown.
 func (s *supervisor) explain(ctx, limited context.Context, v verb, r *running, err error) error {
 	kind := provider.KindOf(err)
 	switch {
@@ -66,7 +70,7 @@ func (s *supervisor) explain(ctx, limited context.Context, v verb, r *running, e
 			Message: "plugin " + quoted(s.name) + " did not answer " + string(v) + " within " + short(v.deadline()),
 		}
 	case !fromTransport(err):
-		return err
+		return fitError(err)
 	case kind == provider.Unavailable && s.hasEnded(ctx, r):
 		return &provider.Error{
 			Kind: kind, Err: errors.Join(err, ErrUnusable),

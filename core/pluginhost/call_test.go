@@ -98,7 +98,7 @@ func TestErrorsOfCalls(t *testing.T) {
 				w.change(c.start)
 				w.host.Ensure("eks", Spec{Binary: "eks"})
 				began := time.Now()
-				_, err := connect(t, w.host.Provider("eks"))
+				_, err := connect(t, w.host.Provider("eks", ""))
 				var typed *provider.Error
 				if !errors.As(err, &typed) {
 					t.Fatalf("the error is %T, want *provider.Error always", err)
@@ -140,7 +140,7 @@ func TestCallWaitsForAStart(t *testing.T) {
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		synctest.Wait()
 		w.change(serving(answers{}))
-		if _, err := connect(t, w.host.Provider("eks")); err != nil {
+		if _, err := connect(t, w.host.Provider("eks", "")); err != nil {
 			t.Errorf("a call made a second before the next start gives %v, want an answer", err)
 		}
 	})
@@ -153,7 +153,7 @@ func TestCallDoesNotWaitInVain(t *testing.T) {
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		elapse(5 * time.Minute)
 		began := time.Now()
-		_, err := connect(t, w.host.Provider("eks"))
+		_, err := connect(t, w.host.Provider("eks", ""))
 		var typed *provider.Error
 		if !errors.As(err, &typed) || typed.After < 3*time.Second || time.Since(began) != 0 {
 			t.Errorf("with the next start far off a call gives %v after %v, want an error at once that says when to ask again", err, time.Since(began))
@@ -183,7 +183,7 @@ func TestCallerGivesUp(t *testing.T) {
 				w.host.Ensure("eks", Spec{Binary: "eks"})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				_, err := w.host.Provider("eks").Connect(ctx, provider.ConnectRequest{})
+				_, err := w.host.Provider("eks", "").Connect(ctx, provider.ConnectRequest{})
 				if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, provider.Unavailable) || err.Error() != c.text {
 					t.Errorf("got %v, want Unavailable, with the caller's deadline in it: %s", err, c.reason)
 				}
@@ -205,13 +205,13 @@ func (accounted) Mint(context.Context, provider.Account, provider.MintRequest) (
 
 func TestAccounts(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		if _, ok := w.host.Provider("eks").(provider.Accounts); !ok {
+		if _, ok := w.host.Provider("eks", "").(provider.Accounts); !ok {
 			t.Error("a plugin that nothing is known of has no accounts; nobody could wait for it")
 		}
-		before := w.host.Provider("eks")
+		before := w.host.Provider("eks", "")
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		synctest.Wait()
-		if _, ok := w.host.Provider("eks").(provider.Accounts); ok {
+		if _, ok := w.host.Provider("eks", "").(provider.Accounts); ok {
 			t.Error("a plugin that declares no accounts has some")
 		}
 		_, err := before.(provider.Accounts).Verify(t.Context(), provider.Account{})
@@ -226,7 +226,7 @@ func TestAccounts(t *testing.T) {
 		w.change(serving(accounted{}))
 		w.host.Ensure("eks", Spec{Binary: "eks", SHA256: "2"})
 		synctest.Wait()
-		accounts, ok := w.host.Provider("eks").(provider.Accounts)
+		accounts, ok := w.host.Provider("eks", "").(provider.Accounts)
 		if !ok {
 			t.Fatal("a plugin that declares accounts has none")
 		}
@@ -256,7 +256,7 @@ func TestBuildKeepsItsResult(t *testing.T) {
 		w.change(serving(builds{}))
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		var events reports
-		result, err := w.host.Provider("eks").Build(t.Context(), provider.BuildRequest{}, &events)
+		result, err := w.host.Provider("eks", "").Build(t.Context(), provider.BuildRequest{}, &events)
 		if !errors.Is(err, provider.Quota) || len(result.LeftBehind) != 1 || len(events) != 1 {
 			t.Errorf("a build that failed gives %+v, %v and events %v, want all that it made", result, err, events)
 		}
@@ -267,14 +267,14 @@ func TestMetrics(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		for range 3 {
-			if _, err := connect(t, w.host.Provider("eks")); err != nil {
+			if _, err := connect(t, w.host.Provider("eks", "")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		w.change(serving(fails{err: provider.Errorf(provider.Denied, "no")}))
 		w.last().end(errors.New("exited with code 1"))
 		synctest.Wait()
-		if _, err := connect(t, w.host.Provider("eks")); err == nil {
+		if _, err := connect(t, w.host.Provider("eks", "")); err == nil {
 			t.Fatal("no error")
 		}
 		w.change(broken(plugin.ReasonBinaryMissing, "gone"))

@@ -6,6 +6,7 @@ package pluginhost
 import (
 	"errors"
 	"fmt"
+	"regexp"
 
 	"darkshift.io/infrared/sdk/provider"
 )
@@ -16,24 +17,72 @@ import (
 // accept takes any answer.
 func accept[T any](answer T) (T, error) { return answer, nil }
 
-// checkConnect lets no plugin lead the host to another API server than it asked about.
+// How the texts of a connection are made, as in sdk/connect, which reads the same from a cluster.
+var (
+	versionShape = regexp.MustCompile(`^v[0-9]{1,4}\.[0-9]{1,4}[A-Za-z0-9.+_~-]{0,54}$`)
+	uidShape     = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+	labelShape   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
+)
+
+// checkConnect lets no plugin lead the host to another API server than it asked about, nor have it store what can't be stored.
 func checkConnect(req provider.ConnectRequest, c provider.Connection) (provider.Connection, error) {
-	switch {
-	case c.Endpoint.Server == "":
-		return provider.Connection{}, errors.New("the connection has no server")
-	case req.Endpoint != nil && req.Endpoint.Server != c.Endpoint.Server:
-		return provider.Connection{}, fmt.Errorf("it was asked about server %q, and answered with %q", req.Endpoint.Server, c.Endpoint.Server)
-	case c.Version == "":
-		return provider.Connection{}, errors.New("the connection has no version")
-	case c.Nodes != nil && (c.Nodes.Ready < 0 || c.Nodes.Ready > c.Nodes.Total):
-		return provider.Connection{}, fmt.Errorf("%d of %d nodes are ready", c.Nodes.Ready, c.Nodes.Total)
+	if err := checkConnection(req, c); err != nil {
+		return provider.Connection{}, err
 	}
-	for _, resource := range c.Holds {
-		if err := proven(resource); err != nil {
+	if err := checkIdentity(c.Identity, len(c.NotLooked) > 0); err != nil {
+		return provider.Connection{}, err
+	}
+	for i := range c.Holds {
+		if err := fitResource(&c.Holds[i]); err != nil {
+			return provider.Connection{}, err
+		}
+		if err := proven(c.Holds[i]); err != nil {
 			return provider.Connection{}, err
 		}
 	}
+	c.NotLooked = tidied(c.NotLooked)
 	return c, nil
+}
+
+func checkConnection(req provider.ConnectRequest, c provider.Connection) error {
+	switch {
+	case c.Endpoint.Server == "":
+		return errors.New("the connection has no server")
+	case req.Endpoint != nil && req.Endpoint.Server != c.Endpoint.Server:
+		return fmt.Errorf("it was asked about server %q, and answered with another one", req.Endpoint.Server)
+	case c.Version == "":
+		return errors.New("the connection has no version")
+	case !versionShape.MatchString(c.Version):
+		return errors.New("the connection's version is not one that an API server gives, such as v1.33.4")
+	case c.Region != "" && !labelShape.MatchString(c.Region):
+		return errors.New("the connection's region can't be the value of a label: at most 63 letters, digits and . _ -")
+	case c.Nodes != nil && (c.Nodes.Ready < 0 || c.Nodes.Ready > c.Nodes.Total):
+		return fmt.Errorf("%d of %d nodes are ready", c.Nodes.Ready, c.Nodes.Total)
+	}
+	return fit(named{"the connection's server", c.Endpoint.Server})
+}
+
+// checkIdentity wants to know which cluster it is, or what stood in the way.
+func checkIdentity(id provider.ClusterIdentity, excused bool) error {
+	traits := 0
+	for name, values := range id.Traits {
+		traits += len(name)
+		for _, value := range values {
+			traits += len(value)
+		}
+	}
+	switch {
+	case id.KubeSystemUID == "" && !excused:
+		return errors.New("the identity has no UID of kube-system, and nothing is named that could not be looked at")
+	case id.KubeSystemUID != "" && !uidShape.MatchString(id.KubeSystemUID):
+		return errors.New("the identity's UID of kube-system is none: 1 to 64 letters, digits and hyphens")
+	case traits > longestTraits:
+		return fmt.Errorf("the identity's traits are larger than %d KiB", longestTraits>>10)
+	}
+	return fit(
+		named{"the identity's cloud ID", id.CloudID}, named{"the identity's account", id.Account},
+		named{"the identity's network", id.Network}, named{"the identity's OIDC issuer", id.OIDCIssuer},
+	)
 }
 
 // checkSnapshot wants one answer a disk, in order: a disk is told apart by its place alone where two have no claim. A state that is
@@ -44,7 +93,11 @@ func checkSnapshot(req provider.SnapshotRequest, answers []provider.Snapshot) ([
 	}
 	for i, answer := range answers {
 		if answer.Disk != req.Disks[i] {
-			return nil, fmt.Errorf("answer %d is about disk %q, and was to be about %q", i, answer.Disk.Volume, req.Disks[i].Volume)
+			return nil, fmt.Errorf("answer %d was to be about disk %q, and is about another one", i, req.Disks[i].Volume)
+		}
+		answers[i].Why = prose(answer.Why, longestText)
+		if err := fitSnapshot(answer); err != nil {
+			return nil, fmt.Errorf("the answer for disk %q: %w", answer.Disk.Volume, err)
 		}
 		switch answer.State {
 		case provider.SnapshotReady:
@@ -59,11 +112,24 @@ func checkSnapshot(req provider.SnapshotRequest, answers []provider.Snapshot) ([
 	return answers, nil
 }
 
+// fitSnapshot refuses a command that people can't read before they run it.
+func fitSnapshot(answer provider.Snapshot) error {
+	if answer.Resource != nil {
+		if err := fitResource(answer.Resource); err != nil {
+			return err
+		}
+	}
+	return fit(named{"the command that restores it", answer.Restore})
+}
+
 // thing is what a resource is known by in an answer.
 type thing struct{ kind, id string }
 
 // checkConfirm wants each recorded thing in exactly one of the three lists: one that is in none would be taken for looked at.
 func checkConfirm(req provider.ConfirmRequest, f provider.Findings) (provider.Findings, error) {
+	if err := fitFindings(&f); err != nil {
+		return provider.Findings{}, err
+	}
 	answers := map[thing]int{}
 	for _, list := range [][]provider.Finding{f.Present, f.Absent, f.Unknown} {
 		for _, finding := range list {
@@ -86,6 +152,9 @@ func checkConfirm(req provider.ConfirmRequest, f provider.Findings) (provider.Fi
 
 // checkSweep wants a proof with everything that is said to be the cluster's: people delete by this list.
 func checkSweep(f provider.Findings) (provider.Findings, error) {
+	if err := fitFindings(&f); err != nil {
+		return provider.Findings{}, err
+	}
 	for _, list := range [][]provider.Finding{f.Present, f.Absent, f.Unknown, f.Backups} {
 		for _, finding := range list {
 			if err := proven(finding.Resource); err != nil {
@@ -100,6 +169,13 @@ func checkVerify(identity provider.Identity) (provider.Identity, error) {
 	if identity.Account == "" {
 		return provider.Identity{}, errors.New("it does not say which account the role is in")
 	}
+	if err := fit(named{"the account", identity.Account}, named{"the principal", identity.Principal}); err != nil {
+		return provider.Identity{}, err
+	}
+	for i, right := range identity.Missing {
+		identity.Missing[i] = prose(right, longestText)
+	}
+	identity.NotLooked = tidied(identity.NotLooked)
 	return identity, nil
 }
 

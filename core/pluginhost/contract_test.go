@@ -4,6 +4,7 @@
 package pluginhost
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,7 +110,7 @@ func TestCheckSnapshot(t *testing.T) {
 		},
 		"the wrong way round": {
 			reason: "the position names the snapshot", answers: []provider.Snapshot{{Disk: b, State: "Pending"}, {Disk: a, State: "Pending"}},
-			want: `answer 0 is about disk "pv-b", and was to be about "pv-a"`,
+			want: `answer 0 was to be about disk "pv-a", and is about another one`,
 		},
 		"ready without an ID": {
 			reason: "a backup that nobody can find is none", answers: []provider.Snapshot{{Disk: a, State: "Ready"}, {Disk: b, State: "Pending"}},
@@ -134,18 +135,58 @@ func TestCheckSnapshot(t *testing.T) {
 
 func TestCheckConnect(t *testing.T) {
 	here := provider.Endpoint{Server: "https://edge:6443"}
-	good := provider.Connection{Endpoint: here, Version: "v1.37.0", Nodes: &provider.Nodes{Ready: 1, Total: 2}}
+	good := provider.Connection{Endpoint: here, Version: "v1.37.0", Nodes: &provider.Nodes{Ready: 1, Total: 2}, Region: "us-ord",
+		Identity: provider.ClusterIdentity{KubeSystemUID: "0e6f4bbc-0e7c-4b0c-9d9a-7b4e2b1a0c11"}}
+	const noVersion = "the connection's version is not one that an API server gives, such as v1.33.4"
+	const noRegion = "the connection's region can't be the value of a label: at most 63 letters, digits and . _ -"
+	const noUID = "the identity's UID of kube-system is none: 1 to 64 letters, digits and hyphens"
+	type connection = provider.Connection
 	for name, c := range map[string]struct {
 		reason string
 		change func(*provider.Connection)
 		want   string
 	}{
-		"good":            {reason: "nothing is wrong", change: func(*provider.Connection) {}},
-		"no server":       {reason: "there is nothing to connect to", change: func(c *provider.Connection) { c.Endpoint.Server = "" }, want: "the connection has no server"},
-		"another server":  {reason: "a plugin must not lead the host elsewhere", change: func(c *provider.Connection) { c.Endpoint.Server = "https://evil" }, want: `it was asked about server "https://edge:6443", and answered with "https://evil"`},
-		"no version":      {reason: "a server that answered has a version", change: func(c *provider.Connection) { c.Version = "" }, want: "the connection has no version"},
-		"too many ready":  {reason: "no more are ready than there are", change: func(c *provider.Connection) { c.Nodes = &provider.Nodes{Ready: 3, Total: 2} }, want: "3 of 2 nodes are ready"},
-		"fewer than none": {reason: "a count is not negative", change: func(c *provider.Connection) { c.Nodes = &provider.Nodes{Ready: -1} }, want: "-1 of 0 nodes are ready"},
+		"good":                  {reason: "nothing is wrong", change: func(*provider.Connection) {}},
+		"no server":             {reason: "there is nothing to connect to", change: func(c *provider.Connection) { c.Endpoint.Server = "" }, want: "the connection has no server"},
+		"another server":        {reason: "a plugin must not lead the host elsewhere", change: func(c *provider.Connection) { c.Endpoint.Server = "https://evil" }, want: `it was asked about server "https://edge:6443", and answered with another one`},
+		"no version":            {reason: "a server that answered has a version", change: func(c *provider.Connection) { c.Version = "" }, want: "the connection has no version"},
+		"too many ready":        {reason: "no more are ready than there are", change: func(c *provider.Connection) { c.Nodes = &provider.Nodes{Ready: 3, Total: 2} }, want: "3 of 2 nodes are ready"},
+		"fewer than none":       {reason: "a count is not negative", change: func(c *provider.Connection) { c.Nodes = &provider.Nodes{Ready: -1} }, want: "-1 of 0 nodes are ready"},
+		"a version of a vendor": {reason: "vendors add to it", change: func(c *connection) { c.Version = "v1.33.4-gke.1036000" }},
+		"a version of words":    {reason: "it stands in the status", change: func(c *connection) { c.Version = "A/b c\n2026" }, want: noVersion},
+		"a huge version":        {reason: "a status that is too large can't be written, ever", change: func(c *connection) { c.Version = "v1.33.0+" + strings.Repeat("x", 2<<20) }, want: noVersion},
+		"no region":             {reason: "not every cluster has one", change: func(c *connection) { c.Region = "" }},
+		"a region in red":       {reason: "it is shown on terminals", change: func(c *connection) { c.Region = "us\n\x1b[31m" }, want: noRegion},
+		"a long region":         {reason: "it is the value of a label", change: func(c *connection) { c.Region = strings.Repeat("a", 64) }, want: noRegion},
+		"a UID of words":        {reason: "by it a cluster is known again", change: func(c *connection) { c.Identity.KubeSystemUID = "A/b c\n2026" }, want: noUID},
+		"a long UID":            {reason: "by it a cluster is known again", change: func(c *connection) { c.Identity.KubeSystemUID = strings.Repeat("a", 65) }, want: noUID},
+		"no UID": {
+			reason: "nobody would know the cluster again", change: func(c *connection) { c.Identity.KubeSystemUID = "" },
+			want: "the identity has no UID of kube-system, and nothing is named that could not be looked at",
+		},
+		"no UID and why": {
+			reason: "what may not be read is said", change: func(c *connection) {
+				c.Identity.KubeSystemUID, c.NotLooked = "", []provider.NotLooked{{What: "the namespace kube-system", Why: "no right"}}
+			},
+		},
+		"an issuer of lines": {
+			reason: "it is written down", change: func(c *connection) { c.Identity.OIDCIssuer = "https://a\nb" },
+			want: "the identity's OIDC issuer has characters that can't be seen",
+		},
+		"huge traits": {
+			reason: "they are written down", change: func(c *connection) {
+				c.Identity.Traits = map[string][]string{"subnets": {strings.Repeat("x", 1<<20)}}
+			}, want: "the identity's traits are larger than 256 KiB",
+		},
+		"a thing's ID in red": {
+			reason: "half an ID is another thing's", change: func(c *connection) { c.Holds = []provider.Resource{{Kind: "disk", ID: "\x1b[31m", Proof: "Label"}} },
+			want: "a resource's ID has characters that can't be seen",
+		},
+		"a thing's long ID": {
+			reason: "half an ID is another thing's", change: func(c *connection) {
+				c.Holds = []provider.Resource{{Kind: "disk", ID: strings.Repeat("x", 1025), Proof: "Label"}}
+			}, want: "a resource's ID is longer than 1024 bytes",
+		},
 		"without proof": {
 			reason: "what is recorded as the cluster's is deleted with it",
 			change: func(c *provider.Connection) { c.Holds = []provider.Resource{{Kind: "disk", ID: "vol-1"}} },

@@ -237,10 +237,11 @@ func serving(p provider.Provider) func(Spec) (*fakeProcess, error) {
 type answers struct{ provider.Provider }
 
 func (answers) Connect(_ context.Context, req provider.ConnectRequest) (provider.Connection, error) {
+	identity := provider.ClusterIdentity{KubeSystemUID: "0e6f4bbc-0e7c-4b0c-9d9a-7b4e2b1a0c11"}
 	if req.Endpoint == nil {
-		return provider.Connection{Endpoint: provider.Endpoint{Server: "https://made"}, Version: "v1.37.0"}, nil
+		return provider.Connection{Endpoint: provider.Endpoint{Server: "https://made"}, Version: "v1.37.0", Identity: identity}, nil
 	}
-	return provider.Connection{Endpoint: *req.Endpoint, Version: "v1.37.0"}, nil
+	return provider.Connection{Endpoint: *req.Endpoint, Version: "v1.37.0", Identity: identity}, nil
 }
 
 // blocks answers Connect once its channel is closed, or with its context's error.

@@ -92,7 +92,7 @@ func (f *fixture) run(t testing.TB, name string) provider.Provider {
 	t.Helper()
 	_, sum := f.folder.Add(t, name)
 	f.host.Ensure(name, pluginhost.Spec{Binary: name, SHA256: sum})
-	return f.host.Provider(name)
+	return f.host.Provider(name, "")
 }
 
 // healthy runs a test plugin and waits until it is healthy.
@@ -204,7 +204,10 @@ type nobody struct{}
 func (nobody) Report(provider.Event) {}
 
 func connect(ctx context.Context, p provider.Provider, c provider.Credentials) error {
-	_, err := p.Connect(ctx, provider.ConnectRequest{Endpoint: &provider.Endpoint{Server: "https://edge:6443"}, Credentials: c})
+	_, err := p.Connect(ctx, provider.ConnectRequest{
+		Cluster:  provider.Cluster{Name: "edge", Incarnation: "0e6f4bbc-0e7c-4b0c-9d9a-7b4e2b1a0c11"},
+		Endpoint: &provider.Endpoint{Server: "https://edge:6443"}, Credentials: c,
+	})
 	return err
 }
 

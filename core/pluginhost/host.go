@@ -126,9 +126,12 @@ func (h *Host) State(name string) (State, bool) {
 // Provider is the plugin of that name, also before it was ever started and while it is down: every call looks for the process
 // that runs now. Errors are of type *provider.Error.
 //
+// cloud is the provider that the caller takes it for, such as aws; empty: any. A call that finds a process which says that it is for
+// another one fails as [ErrUnusable] before anything is sent: what is in the call, credentials too, is none of that plugin's business.
+//
 // The answer implements provider.Accounts unless the plugin is known not to. Ask again for each use.
-func (h *Host) Provider(name string) provider.Provider {
-	plain := supervised{host: h, name: name}
+func (h *Host) Provider(name, cloud string) provider.Provider {
+	plain := supervised{host: h, name: name, cloud: cloud}
 	if state, ok := h.State(name); ok && known(state.Description) && !has(state.Description, provider.CapabilityAccounts) {
 		return plain
 	}

@@ -20,7 +20,7 @@ import (
 func calls(t *testing.T, w *world) <-chan error {
 	t.Helper()
 	result := make(chan error, 1)
-	p := w.host.Provider("eks")
+	p := w.host.Provider("eks", "")
 	go func() {
 		_, err := connect(t, p)
 		result <- err
@@ -43,7 +43,7 @@ func TestReplaceDrains(t *testing.T) {
 		if w.last() == before || w.state(t).PID != w.last().pid {
 			t.Fatal("the new binary does not run while the old one's call goes on")
 		}
-		if _, err := connect(t, w.host.Provider("eks")); err != nil {
+		if _, err := connect(t, w.host.Provider("eks", "")); err != nil {
 			t.Errorf("a new call failed with %v, want an answer of the new process", err)
 		}
 		elapse(verbConnect.deadline() - time.Second)
@@ -85,7 +85,7 @@ func TestRemove(t *testing.T) {
 		w.change(serving(old))
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		running := calls(t, w)
-		p := w.host.Provider("eks")
+		p := w.host.Provider("eks", "")
 		w.host.Remove("eks")
 		if _, ok := w.host.State("eks"); ok {
 			t.Error("a plugin that was removed has a state")
@@ -140,7 +140,7 @@ func TestClose(t *testing.T) {
 				if s := w.state(t); s.Reason != ReasonStopped || s.Healthy || s.PID != 0 {
 					t.Errorf("the state after Close is %+v, want Stopped", s)
 				}
-				if _, err := connect(t, w.host.Provider("eks")); !errors.Is(err, provider.Unavailable) {
+				if _, err := connect(t, w.host.Provider("eks", "")); !errors.Is(err, provider.Unavailable) {
 					t.Errorf("a call after Close gives %v, want Unavailable", err)
 				}
 				w.host.Ensure("gke", Spec{Binary: "gke"})
@@ -210,7 +210,7 @@ func TestRemoveWhileStarting(t *testing.T) {
 func TestReplaceIsSeamless(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.host.Ensure("eks", Spec{Binary: "eks"})
-		p := w.host.Provider("eks")
+		p := w.host.Provider("eks", "")
 		over := make(chan struct{})
 		var callers sync.WaitGroup
 		for range 8 {

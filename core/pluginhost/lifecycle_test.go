@@ -148,7 +148,7 @@ func TestAttachedPluginIsLeftAlone(t *testing.T) {
 		if s.Reason != pluginhost.ReasonAttached || s.PID != cmd.Process.Pid {
 			t.Errorf("the state is %+v, want Attached to process %d", s, cmd.Process.Pid)
 		}
-		if err := connect(t.Context(), f.host.Provider("toy"), provider.Credentials{}); err != nil {
+		if err := connect(t.Context(), f.host.Provider("toy", ""), provider.Credentials{}); err != nil {
 			t.Errorf("a call gives %v", err)
 		}
 		f.close(t)
@@ -164,7 +164,7 @@ func TestAttachedPluginIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.until(t, "toy", func(s pluginhost.State) bool { return !s.Healthy && s.PID == 0 })
-	if err := connect(t.Context(), f.host.Provider("toy"), provider.Credentials{}); !errors.Is(err, provider.Unavailable) {
+	if err := connect(t.Context(), f.host.Provider("toy", ""), provider.Credentials{}); !errors.Is(err, provider.Unavailable) {
 		t.Errorf("a call on a plugin that its author ended gives %v, want Unavailable", err)
 	}
 }

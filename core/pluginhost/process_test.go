@@ -229,7 +229,7 @@ func TestBrokenContractIsRefused(t *testing.T) {
 	if _, ok := p.(provider.Accounts); !ok {
 		t.Error("it was asked for before it was known, and has no accounts")
 	}
-	if _, ok := f.host.Provider("two-versions").(provider.Accounts); ok {
+	if _, ok := f.host.Provider("two-versions", "").(provider.Accounts); ok {
 		t.Error("a plugin that declared no accounts has some")
 	}
 }

@@ -13,6 +13,8 @@ import (
 type supervised struct {
 	host *Host
 	name string
+	// cloud is which provider the plugin must say that it is for; empty: any.
+	cloud string
 }
 
 var _ provider.Provider = supervised{}

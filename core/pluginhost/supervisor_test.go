@@ -232,7 +232,7 @@ func TestAttached(t *testing.T) {
 		if first.isGone() {
 			t.Fatal("a plugin that somebody holds in a debugger was killed")
 		}
-		if _, err := connect(t, w.host.Provider("attached")); err != nil {
+		if _, err := connect(t, w.host.Provider("attached", "")); err != nil {
 			t.Errorf("a call on it failed with %v; it may answer once the debugger goes on", err)
 		}
 		first.setDeaf(false)

@@ -54,12 +54,14 @@ func (h *fakeHost) State(name string) (pluginhost.State, bool) {
 	return state, ok
 }
 
-func (h *fakeHost) Provider(name string) provider.Provider { return named{name: name} }
+func (h *fakeHost) Provider(name, cloud string) provider.Provider {
+	return named{name: name, cloud: cloud}
+}
 
-// named is the plugin of a name.
+// named is the plugin of a name, taken for that of a cloud.
 type named struct {
 	provider.Provider
-	name string
+	name, cloud string
 }
 
 // answers has a plugin run and tell that it is for a cloud.

@@ -27,7 +27,7 @@ type Host interface {
 	Ensure(name string, spec pluginhost.Spec)
 	Remove(name string)
 	State(name string) (pluginhost.State, bool)
-	Provider(name string) provider.Provider
+	Provider(name, cloud string) provider.Provider
 }
 
 // Reconciler reconciles Providers. All fields are required.
@@ -72,6 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, s *scope) error {
+	r.recall(s)
 	deleting := !s.DeletionTimestamp.IsZero()
 	if deleting {
 		gone, err := r.letGo(ctx, s)
@@ -93,13 +94,24 @@ func (r *Reconciler) reconcile(ctx context.Context, s *scope) error {
 	if err := r.Client.List(ctx, &clusters); err != nil {
 		return fmt.Errorf("listing Clusters: %w", err)
 	}
-	r.run(s, all.Items)
+	r.run(s, all.Items, clusters.Items)
 	s.finish(users(s.Provider, clusters.Items, all.Items))
 	return s.patchStatus(ctx, r.Client)
 }
 
+// recall fills in what the host knows of the plugin where the status has lost it, as when a Provider is restored from a copy without
+// one: who uses a plugin is told by its cloud.
+func (r *Reconciler) recall(s *scope) {
+	if s.Status.Provider != "" {
+		return
+	}
+	if state, ok := r.Host.State(s.Name); ok {
+		s.learn(state)
+	}
+}
+
 // run has the host run the plugin, unless another Provider has its cloud, and takes over what the host says of it.
-func (r *Reconciler) run(s *scope, all []v1alpha1.Provider) {
+func (r *Reconciler) run(s *scope, all []v1alpha1.Provider, clusters []v1alpha1.Cluster) {
 	s.begin()
 	if owner := ownerBefore(s.Provider, all); owner != "" {
 		r.stop(s, owner)
@@ -110,7 +122,7 @@ func (r *Reconciler) run(s *scope, all []v1alpha1.Provider) {
 	if !ok {
 		return // the host is closing
 	}
-	s.hear(state)
+	s.hear(state, users(s.Provider, clusters, all))
 	// Only now is it known which cloud the plugin is for.
 	if owner := ownerBefore(s.Provider, all); owner != "" {
 		r.stop(s, owner)
@@ -128,7 +140,8 @@ func (r *Reconciler) stop(s *scope, owner string) {
 func (r *Reconciler) letGo(ctx context.Context, s *scope) (gone bool, err error) {
 	if !controllerutil.ContainsFinalizer(s.Provider, v1alpha1.FinalizerPlugin) {
 		r.forget(s.Name)
-		return true, nil // somebody else's finalizer keeps it
+		s.stopped() // somebody else's finalizer keeps it
+		return true, s.patchStatus(ctx, r.Client)
 	}
 	var clusters v1alpha1.ClusterList
 	if err := r.Live.List(ctx, &clusters); err != nil {

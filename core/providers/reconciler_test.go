@@ -201,7 +201,7 @@ func TestRegistry(t *testing.T) {
 	b.host.states["reg"] = pluginhost.State{Reason: "ChecksumMismatch", Message: "it is another file"}
 	b.turn("reg")
 	name, plugin, err := b.registry.For(t.Context(), "cloudy")
-	if diff := cmp.Diff("reg", name); diff != "" || plugin != (named{name: "reg"}) || err != nil {
+	if diff := cmp.Diff("reg", name); diff != "" || plugin != (named{name: "reg", cloud: "cloudy"}) || err != nil {
 		t.Errorf("a plugin that is down is the cloud's all the same: %q %v %v", name, plugin, err)
 	}
 

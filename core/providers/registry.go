@@ -25,7 +25,7 @@ type Registry struct {
 
 // For is the plugin for a cloud, such as aws, and the name of its Provider; "" and nil where no Provider is for it. A plugin that is
 // down is found as well, and its calls then fail with words that name it. So is one that only has to be started again, as all
-// are after a restart of the operator.
+// are after a restart of the operator. One that turns out to be for another cloud by now gets no call.
 func (r *Registry) For(ctx context.Context, cloud string) (name string, plugin provider.Provider, err error) {
 	var all v1alpha1.ProviderList
 	if err := r.Reader.List(ctx, &all); err != nil {
@@ -39,7 +39,7 @@ func (r *Registry) For(ctx context.Context, cloud string) (name string, plugin p
 	if _, known := r.Host.State(owner.Name); !known && owner.DeletionTimestamp.IsZero() {
 		r.Host.Ensure(owner.Name, specOf(owner))
 	}
-	return owner.Name, r.Host.Provider(owner.Name), nil
+	return owner.Name, r.Host.Provider(owner.Name, cloud), nil
 }
 
 // NodePrefixes is which provider a node's spec.providerID belongs to, by how it begins: what every plugin said of its cloud, and

@@ -5,6 +5,7 @@ package providers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,13 +41,20 @@ func (s *scope) begin() {
 	s.Status.ObservedGeneration = s.Generation
 }
 
-// hear takes over what the host says of the plugin.
-func (s *scope) hear(state pluginhost.State) {
+// hear takes over what the host says of the plugin. users are the Clusters that use it for the cloud that it was for so far.
+func (s *scope) hear(state pluginhost.State, users []string) {
 	s.verdict = verdict{status: metav1.ConditionFalse, reason: state.Reason, message: sentence(state.Message, s.Spec.Binary)}
+	is, was := state.Description.Facts.Name, s.Status.Provider
+	elsewhere := is != "" && was != "" && is != was && len(users) > 0
+	if is != "" && !elsewhere {
+		s.learn(state)
+	}
 	switch {
+	case state.Healthy && elsewhere:
+		// What is not healthy may be another program by now, and says itself what is wrong.
+		s.verdict.reason, s.verdict.message = v1alpha1.ReasonProviderChanged, changed(is, was, users)
 	case state.Healthy:
 		s.verdict.status = metav1.ConditionTrue
-		s.learn(state)
 	case state.Reason == pluginhost.ReasonStopped:
 		s.verdict.keep = true // the operator is on its way out, which tells nothing about the plugin
 		return
@@ -60,6 +68,12 @@ func (s *scope) hear(state pluginhost.State) {
 	s.Status.PID = int32(state.PID) //nolint:gosec // a process ID has 22 bits
 }
 
+// changed says that a program for another cloud has come in the place of one that is in use.
+func changed(is, was string, users []string) string {
+	return fmt.Sprintf("The plugin is for provider %s now, and Clusters still use it for %s: %s. It gets none of their calls. "+
+		"Put the program for %s back in spec.binary and spec.sha256, or delete these Clusters first.", is, was, inWords(users), was)
+}
+
 // current says that the condition is about the program that the Provider names now.
 func (s *scope) current() bool {
 	healthy := s.healthy()
@@ -69,15 +83,19 @@ func (s *scope) current() bool {
 // learn takes over what the plugin said of itself.
 func (s *scope) learn(state pluginhost.State) {
 	facts := state.Description.Facts
+	protocol := s.Status.Protocol
 	s.forgetFacts()
-	s.Status.Protocol = int32(state.Protocol) //nolint:gosec // versions are counted from 1
-	s.Status.Provider = facts.Name
-	s.Status.Version = limit(facts.Version, longestText)
+	s.Status.Protocol = protocol
+	if state.Protocol != 0 {
+		s.Status.Protocol = int32(state.Protocol) //nolint:gosec // versions are counted from 1
+	}
+	s.Status.Provider = limit(facts.Name, longestText)
+	s.Status.Version = shown(facts.Version)
 	for _, c := range first(state.Description.Capabilities) {
-		s.Status.Capabilities = append(s.Status.Capabilities, limit(string(c), longestText))
+		s.Status.Capabilities = append(s.Status.Capabilities, shown(string(c)))
 	}
 	for _, t := range first(facts.Templates) {
-		s.Status.Templates = append(s.Status.Templates, v1alpha1.ProviderTemplate{Name: t.Name, Title: limit(t.Title, longestText)})
+		s.Status.Templates = append(s.Status.Templates, v1alpha1.ProviderTemplate{Name: shown(t.Name), Title: shown(t.Title)})
 	}
 	for _, prefix := range first(facts.NodePrefixes) {
 		// An empty prefix would claim every node there is, and a cut one others' nodes.
@@ -96,7 +114,15 @@ func (s *scope) forgetFacts() {
 func (s *scope) taken(owner string) {
 	s.Status.PID = 0
 	s.verdict = verdict{status: metav1.ConditionFalse, reason: v1alpha1.ReasonNameTaken, message: fmt.Sprintf(
-		"Provider %s is for %s, too, and older, so this one's plugin does not run. Delete one of the two.", owner, s.Status.Provider)}
+		"Provider %s is for %s, too, and older, so this one's plugin does not run. Delete one of the two, or have spec.binary name a plugin for another cloud.", owner, s.Status.Provider)}
+}
+
+// stopped says of a Provider that is being deleted, and that somebody else keeps, that its plugin runs no longer.
+func (s *scope) stopped() {
+	s.Status.ObservedGeneration, s.Status.PID, s.Status.UsedBy = s.Generation, 0, &v1alpha1.ProviderUse{}
+	s.set(metav1.ConditionFalse, v1alpha1.ReasonStopped, limit(fmt.Sprintf(
+		"It is being deleted, and its plugin was stopped. It goes once those who put these finalizers there have taken them off: %s.",
+		strings.Join(slices.Sorted(slices.Values(s.Finalizers)), ", ")), longestWords))
 }
 
 // finish writes the condition, once it is known who uses the plugin.
@@ -120,9 +146,22 @@ func first[T provider.Capability | provider.Template | string](items []T) []T {
 	return items[:min(len(items), mostItems)]
 }
 
+// shown is a text that a plugin says of itself, short and without what can't be seen.
+func shown(text string) string { return limit(visible(text), longestText) }
+
+// visible has blanks where a text has characters that can't be seen.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+}
+
 // sentence makes one line of a message: it begins with a capital letter, unless that is the program's name, and ends.
 func sentence(message, program string) string {
-	message = limit(strings.Join(strings.Fields(strings.ToValidUTF8(message, "?")), " "), longestWords)
+	message = limit(strings.Join(strings.Fields(visible(strings.ToValidUTF8(message, "?"))), " "), longestWords)
 	if message == "" {
 		return ""
 	}

@@ -21,6 +21,7 @@ func TestSentence(t *testing.T) {
 	for want, message := range map[string]string{
 		"It runs and answers.":    "it runs and answers",
 		"It said \"a b\".":        "it said\n\t\"a b\"",
+		"It is [31m red.":         "it is \x1b[31m red",
 		"Nothing?":                "nothing?",
 		"Es läuft.":               "es läuft.",
 		"Über.":                   "über",
@@ -115,13 +116,38 @@ func TestHear(t *testing.T) {
 			reason: "that tells nothing about the plugin", before: withCondition(learned(), good),
 			state: pluginhost.State{Reason: "Stopped", Message: "Infrared is shutting down"}, want: learned(), with: good,
 		},
-		"deleted while in use": {
-			reason: "who keeps it, and how it fares", state: healthyNow(), deleting: true, users: []string{"a", "b"},
-			want: func() v1alpha1.ProviderStatus {
-				s := learned()
-				s.UsedBy = &v1alpha1.ProviderUse{Count: 2, Clusters: []string{"a", "b"}}
+		"status lost": {
+			reason: "what the host knows is enough, also while the plugin is down",
+			state:  pluginhost.State{Reason: "Crashed", Message: "it was killed by signal 9", Protocol: 1, Description: facts()},
+			want:   down(), with: condition(metav1.ConditionFalse, "Crashed", "It was killed by signal 9."),
+		},
+		"another cloud, in use": {
+			reason: "the Clusters keep their plugin's place", before: withCondition(learned(), otherGeneration(good)), state: elsewhere(),
+			users: []string{"a", "b"}, want: inUse(learned()),
+			with: condition(metav1.ConditionFalse, "ProviderChanged", "The plugin is for provider gcp now, and Clusters still use it for aws: a, b do. "+
+				"It gets none of their calls. Put the program for aws back in spec.binary and spec.sha256, or delete these Clusters first."),
+		},
+		"another cloud, in use, put back wrongly": {
+			reason: "what is wrong with the program that is named now is what matters", before: withCondition(learned(), otherGeneration(good)),
+			state: func() pluginhost.State {
+				s := elsewhere()
+				s.Reason, s.Message, s.Healthy, s.PID = "ChecksumMismatch", "it is another file", false, 0
 				return s
 			}(),
+			users: []string{"a", "b"}, want: inUse(down()), with: condition(metav1.ConditionFalse, "ChecksumMismatch", "It is another file."),
+		},
+		"another cloud, in use by nobody": {
+			reason: "it may be for whatever it likes", before: withCondition(learned(), otherGeneration(good)), state: elsewhere(),
+			want: func() v1alpha1.ProviderStatus {
+				s := learned()
+				s.Provider = "gcp"
+				return s
+			}(),
+			with: good,
+		},
+		"deleted while in use": {
+			reason: "who keeps it, and how it fares", state: healthyNow(), deleting: true, users: []string{"a", "b"},
+			want: inUse(learned()),
 			with: condition(metav1.ConditionTrue, "InUse",
 				"It is being deleted, and goes once no Cluster uses it any more; a, b do. The plugin: It runs and answers."),
 		},
@@ -135,7 +161,7 @@ func TestHear(t *testing.T) {
 			}
 			s := newScope(p)
 			s.begin()
-			s.hear(tc.state)
+			s.hear(tc.state, tc.users)
 			s.finish(tc.users)
 			want := withCondition(tc.want, tc.with)
 			if diff := cmp.Diff(want, s.Status, cmpopts.IgnoreTypes(metav1.Time{}), cmpopts.EquateEmpty()); diff != "" {
@@ -143,6 +169,18 @@ func TestHear(t *testing.T) {
 			}
 		})
 	}
+}
+
+// elsewhere is a healthy plugin that is for gcp, and else says what the one for aws says.
+func elsewhere() pluginhost.State {
+	s := healthyNow()
+	s.Description.Facts.Name = "gcp"
+	return s
+}
+
+func inUse(s v1alpha1.ProviderStatus) v1alpha1.ProviderStatus {
+	s.UsedBy = &v1alpha1.ProviderUse{Count: 2, Clusters: []string{"a", "b"}}
+	return s
 }
 
 func withCondition(s v1alpha1.ProviderStatus, c metav1.Condition) v1alpha1.ProviderStatus {
@@ -158,16 +196,21 @@ func otherGeneration(c metav1.Condition) metav1.Condition {
 // TestBoasting is that a plugin can't fill the store with what it says of itself.
 func TestBoasting(t *testing.T) {
 	state := healthyNow()
-	state.Description.Facts.Version = strings.Repeat("v", 100_000)
+	state.Description.Facts.Name = strings.Repeat("n", 100_000)
+	state.Description.Facts.Version = strings.Repeat("v\x1b", 100_000)
+	state.Description.Facts.Templates = []provider.Template{{Name: strings.Repeat("n", 100_000)}}
 	state.Description.Facts.NodePrefixes = []string{strings.Repeat("x", 100_000), "toy://"}
 	for i := range 10_000 {
 		state.Description.Facts.Templates = append(state.Description.Facts.Templates,
 			provider.Template{Name: fmt.Sprint("aws/t", i), Title: strings.Repeat("ä", 10_000)})
 	}
 	s := newScope(&v1alpha1.Provider{})
-	s.hear(state)
+	s.hear(state, nil)
 	if size := len(fmt.Sprint(s.Status)); size > 100_000 {
 		t.Errorf("the status has %d bytes", size)
+	}
+	if strings.Contains(s.Status.Version, "\x1b") {
+		t.Errorf("the version is %q", s.Status.Version)
 	}
 	if diff := cmp.Diff([]string{"toy://"}, s.Status.NodePrefixes); diff != "" {
 		t.Errorf("a prefix that was cut would claim others' nodes (-want +got):\n%s", diff)

@@ -72,8 +72,10 @@ const (
 
 // The reasons of Healthy that are about the Provider and not its plugin.
 const (
-	ReasonNameTaken = "NameTaken"
-	ReasonInUse     = "InUse"
+	ReasonNameTaken       = "NameTaken"
+	ReasonProviderChanged = "ProviderChanged"
+	ReasonInUse           = "InUse"
+	ReasonStopped         = "Stopped"
 )
 
 // The reasons of Connected when a call of a plugin has failed: one a kind of error, and one for a plugin that does not run.
@@ -133,7 +135,9 @@ var Reasons = []Reason{
 	{Name: ReasonHung},
 	{Name: ReasonRestarting},
 	{Name: ReasonNameTaken},
+	{Name: ReasonProviderChanged},
 	{Name: ReasonInUse},
+	{Name: ReasonStopped},
 	{Name: ReasonInvalidSpec},
 	{Name: ReasonBadCredentials},
 	{Name: ReasonPermissionDenied},

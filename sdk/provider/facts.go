@@ -5,14 +5,11 @@ package provider
 
 import (
 	"encoding/json"
-	"fmt"
-	"regexp"
-	"strings"
 	"time"
 )
 
 // Facts is what a plugin says about itself, once, at the handshake. They never change while it runs, and hold nothing
-// secret.
+// secret. [Facts.Check] says what they must be like, and how much there may be.
 type Facts struct {
 	// Name is the provider's name as it stands in spec.provider, such as aws.
 	Name string `json:"name"`
@@ -22,7 +19,7 @@ type Facts struct {
 	Templates []Template `json:"templates,omitempty"`
 	// Names are the rules that a cluster's name must keep here, beyond those for all clusters.
 	Names []NameRule `json:"names,omitempty"`
-	// NodePrefixes are how the spec.providerID of this cloud's nodes begins, such as aws://.
+	// NodePrefixes are how the spec.providerID of this cloud's nodes begins, such as aws://: a scheme with ://, at least.
 	NodePrefixes []string `json:"nodePrefixes,omitempty"`
 	// Kinds are the kinds of resource that Sweep looks for, sorted by name.
 	Kinds []Kind `json:"kinds,omitempty"`
@@ -84,51 +81,3 @@ type Kind struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
 }
-
-// Check says what is wrong with the facts, as Invalid with the field; nil: nothing. The SDK calls it before a plugin serves.
-func (f Facts) Check() error {
-	switch {
-	case !nameShape().MatchString(f.Name):
-		return Invalidf("name", "%q is no provider's name: use lowercase letters, digits and hyphens", f.Name)
-	case f.Version == "":
-		return Invalidf("version", "is missing: give the plugin's own version, such as v0.1.0")
-	}
-	for i, t := range f.Templates {
-		if err := t.check(fmt.Sprintf("templates[%d]", i), f.Name); err != nil {
-			return err
-		}
-	}
-	for i, rule := range f.Names {
-		if _, err := regexp.Compile(rule.Pattern); err != nil {
-			return Invalidf(fmt.Sprintf("names[%d].pattern", i), "is no regular expression: %w", err)
-		}
-	}
-	for i, kind := range f.Kinds {
-		if !nameShape().MatchString(kind.Name) {
-			return Invalidf(fmt.Sprintf("kinds[%d].name", i), "%q is no kind's name: use lowercase letters, digits and hyphens", kind.Name)
-		}
-	}
-	return nil
-}
-
-func (t Template) check(field, provider string) error {
-	of, name, _ := strings.Cut(t.Name, "/")
-	if of != provider || !nameShape().MatchString(name) {
-		return Invalidf(field+".name", "%q is no template's name: it is the provider's, a slash and the template's own, such as %s/cluster", t.Name, provider)
-	}
-	var schema struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(t.Variables, &schema); err != nil || schema.Type != "object" {
-		return Invalidf(field+".variables", "must be a JSON Schema of type object")
-	}
-	for i, price := range t.Prices {
-		if price.AsOf.IsZero() || price.Source == "" || price.Item == "" {
-			return Invalidf(fmt.Sprintf("%s.prices[%d]", field, i), "a price needs its item, the day on which it was read, and the page that it stood on")
-		}
-	}
-	return nil
-}
-
-// nameShape is how names that stand in labels and paths are made.
-func nameShape() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`) }

@@ -6,6 +6,8 @@ package provider_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +57,77 @@ func TestFactsCheck(t *testing.T) {
 			reason: "kinds stand in records and messages",
 			change: func(f *provider.Facts) { f.Kinds[0].Name = "Load Balancer" }, field: "kinds[0].name",
 		},
+		"longest of all": {reason: "these are the limits", change: func(f *provider.Facts) {
+			f.Version, f.NodePrefixes = strings.Repeat("ä", 64), []string{"toy://", "toy+a.b-c://" + strings.Repeat("x", 116)}
+			f.Templates[0].Title = strings.Repeat("ä", 128)
+			f.Templates[0].Variables = schema(256 << 10)
+			f.Templates, f.Kinds = slices.Repeat(f.Templates, 100), slices.Repeat(f.Kinds, 500)
+		}},
+		"long name":    {reason: "the name stands in labels", change: func(f *provider.Facts) { f.Name = strings.Repeat("a", 1<<20) }, field: "name"},
+		"long version": {reason: "it stands in the status", change: func(f *provider.Facts) { f.Version = strings.Repeat("v", 65) }, field: "version"},
+		"red version":  {reason: "it is shown on terminals", change: func(f *provider.Facts) { f.Version = "v1\x1b[31m" }, field: "version"},
+		"long title": {
+			reason: "it stands in the status",
+			change: func(f *provider.Facts) { f.Templates[0].Title = strings.Repeat("a", 129) }, field: "templates[0].title",
+		},
+		"title of lines": {
+			reason: "it is a line in a list",
+			change: func(f *provider.Facts) { f.Templates[0].Title = "a\nb" }, field: "templates[0].title",
+		},
+		"title that is no UTF-8": {
+			reason: "it can't be stored",
+			change: func(f *provider.Facts) { f.Templates[0].Title = "a\xff" }, field: "templates[0].title",
+		},
+		"many templates": {
+			reason: "they stand in the status",
+			change: func(f *provider.Facts) { f.Templates = slices.Repeat(f.Templates, 101) }, field: "templates",
+		},
+		"many kinds": {reason: "they are kept", change: func(f *provider.Facts) { f.Kinds = slices.Repeat(f.Kinds, 501) }, field: "kinds"},
+		"many prices": {
+			reason: "they are kept",
+			change: func(f *provider.Facts) { f.Templates[0].Prices = slices.Repeat(f.Templates[0].Prices, 101) }, field: "templates[0].prices",
+		},
+		"many prefixes": {
+			reason: "they stand in the status",
+			change: func(f *provider.Facts) { f.NodePrefixes = slices.Repeat([]string{"toy://"}, 101) }, field: "nodePrefixes",
+		},
+		"huge schema": {
+			reason: "it is kept",
+			change: func(f *provider.Facts) { f.Templates[0].Variables = schema(256<<10 + 1) }, field: "templates[0].variables",
+		},
+		"kind's title": {
+			reason: "people see it",
+			change: func(f *provider.Facts) { f.Kinds[0].Title = strings.Repeat("a", 129) }, field: "kinds[0].title",
+		},
+		"rule's reason": {
+			reason: "people see it",
+			change: func(f *provider.Facts) { f.Names[0].Why = strings.Repeat("a", 1025) }, field: "names[0].why",
+		},
+		"price's item": {
+			reason: "people see it",
+			change: func(f *provider.Facts) { f.Templates[0].Prices[0].Item = "a\tb" }, field: "templates[0].prices[0].item",
+		},
+		"credential": {reason: "people see it", change: func(f *provider.Facts) { f.Credentials = []string{"A", "B\n"} }, field: "credentials[1]"},
+		"empty prefix": {
+			reason: "all nodes' begin like that",
+			change: func(f *provider.Facts) { f.NodePrefixes = []string{"toy://", ""} }, field: "nodePrefixes[1]",
+		},
+		"prefix without a scheme": {
+			reason: "it may be many clouds'",
+			change: func(f *provider.Facts) { f.NodePrefixes = []string{"a"} }, field: "nodePrefixes[0]",
+		},
+		"prefix in capitals": {
+			reason: "no scheme is written so",
+			change: func(f *provider.Facts) { f.NodePrefixes = []string{"AWS://"} }, field: "nodePrefixes[0]",
+		},
+		"prefix of lines": {
+			reason: "no node has it",
+			change: func(f *provider.Facts) { f.NodePrefixes = []string{"aws://\n"} }, field: "nodePrefixes[0]",
+		},
+		"long prefix": {
+			reason: "it stands in the status",
+			change: func(f *provider.Facts) { f.NodePrefixes = []string{"aws://" + strings.Repeat("a", 123)} }, field: "nodePrefixes[0]",
+		},
 	} {
 		facts := provider.Facts{
 			Name: "toy", Version: "v0.1.0", Names: []provider.NameRule{{What: "network", MaxLength: 30}},
@@ -72,6 +145,14 @@ func TestFactsCheck(t *testing.T) {
 			t.Errorf("%s: %v: %s", name, err, c.reason)
 		case c.field != "" && (!errors.As(err, &e) || e.Kind != provider.Invalid || e.Field != c.field):
 			t.Errorf("%s: %v, want Invalid with the field %s: %s", name, err, c.field, c.reason)
+		case err != nil && len(err.Error()) > 500:
+			t.Errorf("%s: the message has %d bytes", name, len(err.Error()))
 		}
 	}
+}
+
+// schema is one of that many bytes.
+func schema(size int) json.RawMessage {
+	const frame = `{"type":"object","title":""}`
+	return json.RawMessage(frame[:len(frame)-2] + strings.Repeat("x", size-len(frame)) + frame[len(frame)-2:])
 }

@@ -11,7 +11,7 @@
 // a line to the file named in the credential MARK, where there is one (in Account.Stored for Verify and Mint); then:
 //
 //	good             answers
-//	crash-<verb>     prints "panic: S3CR3T" and exits with code 3, the first time that the mark has the verb; without a mark every time
+//	crash-<verb>     prints "panic: out of luck" and exits with code 3, the first time that the mark has the verb; without a mark every time
 //	hang-<verb>      waits until its context ends, appends "<verb> ended" to the mark, and fails; as often as crash-<verb>
 //	stuck-<verb>     never returns, whatever happens to its context
 //	panics-<verb>    panics with "S3CR3T", every time

@@ -36,7 +36,7 @@ func (t *toy) begin(ctx context.Context, verb string, credentials provider.Crede
 	if t.verb == verb {
 		switch {
 		case t.behaviour == "crash" && first:
-			fmt.Fprintln(os.Stderr, "panic: S3CR3T")
+			fmt.Fprintln(os.Stderr, "panic: out of luck")
 			os.Exit(exitCrash)
 		case t.behaviour == "hang" && first:
 			<-ctx.Done()

@@ -6,7 +6,6 @@ package connect
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"darkshift.io/infrared/sdk/dial"
@@ -21,12 +20,13 @@ const PartReadyNodes = "ready nodes"
 // Serve answers Connect by what the cluster itself tells, for a plugin whose cluster has its way in from the request. What only the
 // cloud knows (CloudID, Account, Network, Traits, Holds) is the plugin's to add. The way in is returned as it came.
 //
-// Its errors are *provider.Error: Invalid with the field of the request, such as endpoint.server; Unauthenticated and Denied where
-// the API server refuses; Unavailable where it does not answer; Unsupported for a token to be made.
+// Its errors are *provider.Error, and ErrorOf reads them back: Invalid with one of the fields FieldEndpoint, FieldServer, FieldCA and
+// FieldAPI; Unauthenticated and Denied where the API server refuses; Unavailable where it does not answer. Beside these, Unsupported
+// for a token to be made.
 func Serve(ctx context.Context, req provider.ConnectRequest) (provider.Connection, error) {
 	switch {
 	case req.Endpoint == nil:
-		return provider.Connection{}, provider.Invalidf("endpoint", "is missing: there is no other way into this cluster; give its address and a credential")
+		return provider.Connection{}, provider.Invalidf(FieldEndpoint, "is missing: there is no other way into this cluster; give its address and a credential")
 	case req.RenewToken > 0:
 		return provider.Connection{}, provider.Errorf(provider.Unsupported, "this cluster's token can't be renewed here: whoever registered it gives a new kubeconfig")
 	}
@@ -111,28 +111,4 @@ func notLooked(c Cluster) []provider.NotLooked {
 	}
 	slices.SortFunc(parts, func(a, b provider.NotLooked) int { return cmp.Compare(a.What, b.What) })
 	return parts
-}
-
-// verdict puts an error of Connect into the words that every plugin speaks. The text stays.
-func verdict(err error) error {
-	var e *Error
-	if !errors.As(err, &e) {
-		return provider.Errorf(provider.Unavailable, "%w", err)
-	}
-	answer := &provider.Error{Kind: provider.Other, Message: e.Message, Err: err}
-	switch e.Kind {
-	case Unreachable, Timeout:
-		answer.Kind = provider.Unavailable
-	case Unauthorized:
-		answer.Kind = provider.Unauthenticated
-	case Forbidden:
-		answer.Kind = provider.Denied
-	case AddressRefused, NotKubernetes:
-		answer.Kind, answer.Field = provider.Invalid, "endpoint.server"
-	case CertificateInvalid:
-		answer.Kind, answer.Field = provider.Invalid, "endpoint.ca"
-	case Invalid:
-		answer.Kind, answer.Field = provider.Invalid, "endpoint"
-	}
-	return answer
 }

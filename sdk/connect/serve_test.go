@@ -167,7 +167,7 @@ func TestServeFails(t *testing.T) {
 		"something else": {
 			reason: "another server is at the address, which only a person can put right",
 			set:    func(b *behaviour) { b.Body = "<html>" },
-			kind:   provider.Invalid, field: "endpoint.server", words: "no JSON as Kubernetes does",
+			kind:   provider.Invalid, field: "endpoint.api", words: "no JSON as Kubernetes does",
 		},
 		"loopback": {
 			reason: "this machine is dialled only where the request allows it",

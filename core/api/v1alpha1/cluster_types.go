@@ -75,6 +75,7 @@ type ClusterList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.connection) == has(oldSelf.connection) && has(self.template) == has(oldSelf.template) && (has(self.inCluster) && self.inCluster) == (has(oldSelf.inCluster) && oldSelf.inCluster)",message="a Cluster can't change between spec.connection, spec.template and spec.inCluster: delete it and make another"
 // +kubebuilder:validation:XValidation:rule="has(self.org) == has(oldSelf.org) && (!has(self.org) || self.org == oldSelf.org)",message="spec.org can't be changed: delete the Cluster and register it again for the other org"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.incarnation) || (has(self.incarnation) && self.incarnation == oldSelf.incarnation)",message="spec.incarnation can't be changed or taken out once it is set; kubectl apply leaves it as it is, kubectl replace does not"
+// +kubebuilder:validation:XValidation:rule="!has(self.org) || !(has(self.inCluster) && self.inCluster)",message="spec.org and spec.inCluster can't go together, because the management cluster is the platform's: leave spec.org out"
 // +kubebuilder:validation:XValidation:rule="!has(self.provision) || has(self.template)",message="spec.provision says how to build spec.template, which is missing"
 // +kubebuilder:validation:XValidation:rule="!has(self.server) || has(self.connection) || has(self.template)",message="spec.server is for a Cluster with spec.connection or spec.template: with inCluster, Argo CD uses its built-in destination"
 // +kubebuilder:validation:XValidation:rule="!has(self.server) || (isURL(self.server) && url(self.server).getScheme() == 'https' && url(self.server).getHostname().size() > 0 && !self.server.contains('@') && !self.server.contains('?') && !self.server.contains('#'))",fieldPath=".server",message="spec.server must be an address such as https://api.example.com:6443, without a user, a query or a fragment"
@@ -126,7 +127,8 @@ type ClusterSpec struct {
 	// +optional
 	Connection *Connection `json:"connection,omitempty"`
 
-	// inCluster, when true, registers the management cluster again under this name, to try things with one cluster only.
+	// inCluster, when true, registers the management cluster again under this name, to try things with one cluster only. Not for an
+	// org: it is the platform's.
 	// +optional
 	InCluster bool `json:"inCluster,omitempty"`
 

@@ -79,7 +79,11 @@ func kindRules() map[string]rule {
 		"server and inCluster": {"Argo CD has its own", func(c *v1alpha1.Cluster) {
 			c.Spec.Connection, c.Spec.InCluster, c.Spec.Server = nil, true, "https://a.example.net"
 		}, []string{"spec.server", "inCluster"}},
-		"unknown type": {"there are two", func(c *v1alpha1.Cluster) { c.Spec.Type = "virtual" }, []string{"spec.type", "workload", "management"}},
+		"org and inCluster": {"it is the platform's, and reached with the operator's own rights", func(c *v1alpha1.Cluster) {
+			c.Spec.Connection, c.Spec.InCluster, c.Spec.Org = nil, true, "acme"
+		}, []string{"spec.org", "spec.inCluster", "the platform's", "leave spec.org out"}},
+		"org and inCluster false": {"false is as good as nothing", func(c *v1alpha1.Cluster) { c.Spec.InCluster, c.Spec.Org = false, "acme" }, nil},
+		"unknown type":            {"there are two", func(c *v1alpha1.Cluster) { c.Spec.Type = "virtual" }, []string{"spec.type", "workload", "management"}},
 		"management with connection": {"it is the one Infrared runs on", func(c *v1alpha1.Cluster) { c.Spec.Type = v1alpha1.Management },
 			[]string{"type management", "no connection"}},
 		"provision without template": {"nothing to build", func(c *v1alpha1.Cluster) { c.Spec.Provision = &v1alpha1.Provision{} }, []string{"spec.provision", "spec.template"}},

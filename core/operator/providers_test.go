@@ -132,11 +132,34 @@ func (w *world) useIncluster(ctx context.Context, t *testing.T) {
 	}
 	w.pin(ctx, t, "incluster", good)
 	w.providerMustBe(ctx, t, "incluster", outcomes()["incluster"])
+	w.repointIncluster(ctx, t, good)
 
 	if err := w.letGo(ctx, "here"); err != nil {
 		t.Fatal(err)
 	}
 	w.providerMustGo(ctx, t, "incluster")
+}
+
+// repointIncluster puts the program of another cloud in the place of the one that the Cluster uses, and that one back.
+func (w *world) repointIncluster(ctx context.Context, t *testing.T, good string) {
+	t.Helper()
+	point := func(binary, sum string) {
+		t.Helper()
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"binary":%q,"sha256":%q}}`, binary, sum))
+		if err := w.Client.Patch(ctx, &v1alpha1.Provider{ObjectMeta: metav1.ObjectMeta{Name: "incluster"}}, patch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := w.provider(ctx, t, "toy").Spec
+	point(other.Binary, other.SHA256)
+	w.providerMustBe(ctx, t, "incluster", outcome{
+		reason: "ProviderChanged", status: metav1.ConditionFalse, words: []string{"for provider toy now", "for incluster: here does"},
+	})
+	if got := w.provider(ctx, t, "incluster").Status; got.Provider != "incluster" || got.UsedBy == nil || got.UsedBy.Count != 1 {
+		t.Errorf("the Cluster lost its plugin's place to a program for another cloud: %+v", got)
+	}
+	point("incluster", good)
+	w.providerMustBe(ctx, t, "incluster", outcomes()["incluster"])
 }
 
 // providerMustGo deletes a Provider as soon as that is allowed, and waits until it is gone.

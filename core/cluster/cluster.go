@@ -144,12 +144,15 @@ func (r *Reconciler) adopt(ctx context.Context, s *scope) (refused bool, err err
 	return false, nil
 }
 
-// unfit says why a new Cluster can't be taken on: it has the name of the management cluster, made before there was one, or came with an
-// incarnation that is another's. Two Clusters with one would each take the other's objects for its own.
+// unfit says why a new Cluster can't be taken on: it has the name of the management cluster, made before there was one, is the management
+// cluster for an org, or came with an incarnation that is another's. Two Clusters with one would each take the other's objects for its own.
 func (r *Reconciler) unfit(ctx context.Context, s *scope) (*refusal, error) {
 	if s.Name == r.ManagementName && s.Spec.Type != v1alpha1.Management {
 		return &refusal{v1alpha1.ReasonAlreadyRegistered, fmt.Sprintf(
 			"%s is the name of the cluster Infrared runs on. Delete this Cluster, and register the cluster under another name.", s.Name)}, nil
+	}
+	if refused := orgsManagement(s.Cluster); refused != nil {
+		return refused, nil
 	}
 	if s.Spec.Incarnation == "" || s.Spec.Incarnation == string(s.UID) {
 		return nil, nil

@@ -37,6 +37,12 @@ type access struct {
 // connect reaches the cluster and sets the condition Connected.
 func (r *Reconciler) connect(ctx context.Context, s *scope) (access, error) {
 	switch {
+	case orgsManagement(s.Cluster) != nil:
+		// It was let in before the rule on the CRD. What it has learnt is not the org's to read.
+		r.looks.forget(s.Name)
+		s.Status.Provider, s.Status.Region, s.Status.KubernetesVersion, s.Status.Nodes, s.Status.Identity = "", "", "", nil, nil
+		s.refuse(orgsManagement(s.Cluster))
+		return access{}, nil
 	case s.Spec.Type == v1alpha1.Management || s.Spec.InCluster:
 		return r.connectSelf(ctx, s)
 	case s.Spec.Connection == nil:

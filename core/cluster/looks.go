@@ -50,7 +50,11 @@ type finding struct {
 	found connect.Cluster
 	// notLooked is what a plugin could not look at; without one it is in found.Limits.
 	notLooked []provider.NotLooked
-	err       error
+	// through is the Provider whose plugin was asked; empty without one.
+	through string
+	// after is in how long the plugin wants to be asked again at the soonest, where err is not its own any more.
+	after time.Duration
+	err   error
 }
 
 // soft reports whether the look failed in a way that may pass by itself.
@@ -60,9 +64,20 @@ func (f finding) soft() bool {
 		return direct.Kind == connect.Unreachable || direct.Kind == connect.Timeout
 	}
 	var e *provider.Error
-	return errors.As(f.err, &e) &&
-		(e.Kind == provider.Unavailable || e.Kind == provider.Conflict || errors.Is(e, pluginhost.ErrUnusable))
+	if !errors.As(f.err, &e) {
+		return false
+	}
+	switch provider.KindOf(e) {
+	case provider.Unavailable, provider.Conflict, provider.Other:
+		// Other is the plugin's own trouble, such as a crash, and says nothing about the cluster.
+		return true
+	default:
+		return f.unusable()
+	}
 }
+
+// unusable reports whether the look came to nothing because the plugin can't be used.
+func (f finding) unusable() bool { return errors.Is(f.err, pluginhost.ErrUnusable) }
 
 // wait is in how long a cluster is looked at again, after so many failures before this one. What has to change first is seen by the
 // fingerprint, or on one of the looks that every cluster gets.
@@ -70,11 +85,11 @@ func (f finding) wait(failures int) time.Duration {
 	growing := min(firstRetry<<min(failures, 10), resync)
 	var e *provider.Error
 	if !errors.As(f.err, &e) {
-		return jitter(growing)
+		return noSooner(jitter(growing), f.after)
 	}
 	wait := growing
 	switch retry := provider.KindOf(e).Row().Retry; {
-	case errors.Is(e, pluginhost.ErrUnusable):
+	case f.unusable():
 		// Asking costs nothing: it is the host that answers.
 		wait = min(growing, pluginRetry)
 	case retry == provider.RetrySoon:
@@ -82,8 +97,12 @@ func (f finding) wait(failures int) time.Duration {
 	case retry != provider.RetryBackoff:
 		wait = resync
 	}
-	// No sooner than the plugin asked for, and not all at the same moment either.
-	return max(jitter(wait), jitter(min(e.After, longestAfter)*5/4))
+	return noSooner(jitter(wait), e.After)
+}
+
+// noSooner is a wait that is as long as the plugin asked for, and does not end for all at the same moment either.
+func noSooner(wait, after time.Duration) time.Duration {
+	return max(wait, jitter(min(after, longestAfter)*5/4))
 }
 
 // looks asks clusters how they are, beside the reconcile workers, and remembers when to ask next. All of it is lost on a restart,
@@ -153,6 +172,24 @@ func (s *schedule) heed(answer *inflight.Answer[finding], every time.Duration) {
 		return
 	}
 	s.failures, s.next = s.failures+1, answer.At.Add(answer.Value.wait(s.failures))
+}
+
+// hurry makes the looks due that came to nothing because the plugin of that Provider could not be used, and returns their clusters.
+func (l *looks) hurry(through string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var clusters []string
+	for key, plan := range l.pending {
+		answer, _ := l.group.Get(key)
+		if answer == nil || answer.Value.through != through || !answer.Value.unusable() {
+			continue
+		}
+		// An answer that is not heeded yet must not put the look off again.
+		plan.heed(answer, l.every)
+		plan.next = l.now()
+		clusters = append(clusters, key.cluster)
+	}
+	return clusters
 }
 
 // forget drops what is known of a cluster, and cancels what is being asked.

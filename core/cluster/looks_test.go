@@ -72,7 +72,9 @@ func TestSoft(t *testing.T) {
 		"unavailable":     {"it may be back soon", provider.Unavailablef(0, "x"), true},
 		"conflict":        {"the other one ends", provider.Errorf(provider.Conflict, "x"), true},
 		"unauthenticated": {"that stays", provider.Errorf(provider.Unauthenticated, "x"), false},
-		"other":           {"nothing says that it passes", provider.Errorf(provider.Other, "x"), false},
+		"other":           {"the plugin crashed, which says nothing about the cluster", provider.Errorf(provider.Other, "x"), true},
+		"no kind":         {"it counts as Other", &provider.Error{Kind: "Strange"}, true},
+		"quota":           {"that stays", provider.Errorf(provider.Quota, "x"), false},
 		"plugin breaks":   {"it is started again", &provider.Error{Kind: provider.Other, Err: pluginhost.ErrUnusable}, true},
 	} {
 		if got := (finding{err: tc.err}).soft(); got != tc.want {

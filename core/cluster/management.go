@@ -37,6 +37,16 @@ func (r *Reconciler) makeManagement(ctx context.Context) error {
 	return nil
 }
 
+// orgsManagement refuses the management cluster to an org: it is reached with the operator's own credentials. The CRD says so, too, but
+// may be older than the object, or be another version's.
+func orgsManagement(c *v1alpha1.Cluster) *refusal {
+	if c.Spec.Org == "" || !c.Spec.InCluster {
+		return nil
+	}
+	return &refusal{v1alpha1.ReasonAddressRefused,
+		"spec.org and spec.inCluster can't go together: the management cluster is the platform's, and no org's. Delete this Cluster, and make one without spec.org."}
+}
+
 // connectSelf reaches the management cluster, for its own Cluster and for those with inCluster.
 func (r *Reconciler) connectSelf(ctx context.Context, s *scope) (access, error) {
 	w, err := r.wayTo(ctx, s)

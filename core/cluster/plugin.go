@@ -111,11 +111,14 @@ func (r *Reconciler) reach(ctx context.Context, w way, t target) finding {
 		return finding{found: found, err: err}
 	}
 	endpoint := connect.EndpointOf(t.config)
-	answer, err := w.plugin.Connect(ctx, provider.ConnectRequest{
+	req := provider.ConnectRequest{
 		Cluster: w.cluster, Endpoint: &endpoint, PrivateAddresses: t.private, Allow: t.allow,
-	})
+	}
+	answer, err := w.plugin.Connect(ctx, req)
 	if err != nil {
-		return finding{err: err}
+		failed := failedBy(err, !req.Credentials.IsZero())
+		failed.through = w.name
+		return failed
 	}
 	found, notLooked := foundBy(answer)
 	found.Provider = w.cloud
@@ -123,7 +126,20 @@ func (r *Reconciler) reach(ctx context.Context, w way, t target) finding {
 	if subject, ok := kubeconfig.TokenSubject(t.config.Token); ok {
 		found.ServiceAccount, found.TokenExpiry = subject.Namespace+"/"+subject.Name, subject.Expiry
 	}
-	return finding{found: found, notLooked: notLooked}
+	return finding{found: found, notLooked: notLooked, through: w.name}
+}
+
+// failedBy is a look that a plugin's error ended. Without cloud credentials there is nobody but the API server that could have refused,
+// or not have answered, so that the error reads as if no plugin had been between.
+func failedBy(err error, credentials bool) finding {
+	var e *provider.Error
+	if credentials || !errors.As(err, &e) || errors.Is(e, pluginhost.ErrUnusable) {
+		return finding{err: err}
+	}
+	if direct := connect.ErrorOf(e); direct != nil {
+		return finding{err: direct, after: e.After}
+	}
+	return finding{err: err}
 }
 
 // foundBy is a plugin's answer in the words of a look, and what it could not look at, sorted. Whether nodes are ready is in no
@@ -156,12 +172,7 @@ func verdict(err *provider.Error) *refusal {
 		return &refusal{v1alpha1.ReasonProviderUnavailable,
 			sentence(err.Message) + " The cluster is left as it is, and looked at again by itself."}
 	}
-	text := err.Error()
-	if strings.HasPrefix(err.Field, "endpoint") {
-		// That is the kubeconfig, whose own words are in the message.
-		text = err.Message
-	}
-	return &refusal{provider.KindOf(err).Row().Reason, sentence(text)}
+	return &refusal{provider.KindOf(err).Row().Reason, sentence(err.Error())}
 }
 
 // sentence ends a text with a full stop.

@@ -152,7 +152,7 @@ func TestThroughPlugin(t *testing.T) {
 	}
 
 	register(t, "acme-org", k0{Server: "https://127.0.0.2:6443"}.text(wc), inAcme, ofOrg("acme"))
-	eventually(t, has("acme-org", "Connected", "False", v1alpha1.ReasonInvalidSpec, "address can't be used"), absent("argocd", "cluster-acme-org"))
+	eventually(t, has("acme-org", "Connected", "False", v1alpha1.ReasonAddressRefused, "address can't be used"), absent("argocd", "cluster-acme-org"))
 	if req := c.requests("acme-org")[0]; req.PrivateAddresses || len(req.Allow) > 0 || req.Cluster.Org != "acme" {
 		t.Errorf("for an org it was asked %+v", req)
 	}
@@ -231,18 +231,33 @@ func TestPluginErrors(t *testing.T) {
 		},
 		"acme-bare": {
 			"an error of no kind is Other",
-			&provider.Error{Kind: "Strange", Message: "something else"}, "False", v1alpha1.ReasonProviderFailed, "something else.",
+			&provider.Error{Kind: "Strange", Message: "something else"}, "Unknown", v1alpha1.ReasonProviderFailed, "something else.",
+		},
+		"acme-token": {
+			"a field of the way in is the kubeconfig's",
+			provider.Invalidf("endpoint.token", "is no token"), "False", v1alpha1.ReasonKubeconfigInvalid, "is no token",
 		},
 	}
+	// There are no cloud credentials, so that only the API server can have refused, or not have answered.
+	ofServer := map[provider.ErrorKind]string{
+		provider.Unauthenticated: v1alpha1.ReasonUnauthorized, provider.Denied: v1alpha1.ReasonUnauthorized,
+		provider.Unavailable: v1alpha1.ReasonUnreachable,
+	}
 	for _, row := range provider.Kinds() {
-		name := fmt.Sprintf("acme-kind-%d", row.Code)
+		name, status, reason := fmt.Sprintf("acme-kind-%d", row.Code), metav1.ConditionFalse, row.Reason
+		if row.Kind == provider.Other {
+			status = metav1.ConditionUnknown
+		}
+		if of, ok := ofServer[row.Kind]; ok {
+			reason = of
+		}
 		failures[name] = struct {
 			reason  string
 			err     error
 			status  metav1.ConditionStatus
 			because string
 			words   string
-		}{"the table of kinds says which reason", provider.Errorf(row.Kind, "said by the cloud"), "False", row.Reason, "said by the cloud."}
+		}{"its reason is the table's, or the API server's", provider.Errorf(row.Kind, "said by the cloud"), status, reason, "said by the cloud"}
 	}
 	for name, f := range failures {
 		c.fail(name, f.err)
@@ -302,6 +317,31 @@ func TestPluginDown(t *testing.T) {
 	// A Cluster is let go without its plugin, where nothing of the cloud is its own.
 	c.fail("acme-away", down())
 	letGo(t, "acme-away")
+}
+
+// TestPluginCrashes is that a fault of the plugin in a call says nothing about a cluster that was connected.
+func TestPluginCrashes(t *testing.T) {
+	c, clock := withCloud(t)
+	wc := start(t, testcluster.Options{})
+	register(t, "acme-crash", k0{}.text(wc), inAcme)
+	eventually(t, has("acme-crash", "Connected", "True", v1alpha1.ReasonConnected), argoConfig("acme-crash", tokenConfig("S3CR3T.abc", wc)))
+
+	c.fail("acme-crash", provider.Errorf(provider.Other, "the provider crashed in Connect; its log has the stack"))
+	for range 2 {
+		looked(t, c, clock, "acme-crash")
+	}
+	if err := has("acme-crash", "Connected", "True", v1alpha1.ReasonConnected)(); err != nil {
+		t.Errorf("a crash of the plugin turns the condition: %v", err)
+	}
+	looked(t, c, clock, "acme-crash")
+	eventually(t, has("acme-crash", "Connected", "Unknown", v1alpha1.ReasonProviderFailed, "crashed in Connect"),
+		argoConfig("acme-crash", tokenConfig("S3CR3T.abc", wc)))
+	if told := events(t, "acme-crash"); !contains(told, v1alpha1.ReasonProviderFailed) {
+		t.Errorf("no event says that the plugin fails: %s", told)
+	}
+	c.set("acme-crash", nil)
+	looked(t, c, clock, "acme-crash")
+	eventually(t, has("acme-crash", "Connected", "True", v1alpha1.ReasonConnected))
 }
 
 // statusOf is what is known of a Cluster, without its conditions.

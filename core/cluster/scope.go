@@ -79,10 +79,15 @@ func (s *scope) setConnected(ok bool, reason, message string) {
 // cluster. What is known of the cluster stays.
 func (s *scope) refuse(r *refusal) {
 	status := metav1.ConditionFalse
-	if r.reason == v1alpha1.ReasonProviderUnavailable {
+	if ofPlugin(r.reason) {
 		status = metav1.ConditionUnknown
 	}
 	s.set(v1alpha1.ConditionConnected, status, r.reason, r.message)
+}
+
+// ofPlugin reports whether a reason is about the plugin alone: it does not run, or failed in the call.
+func ofPlugin(reason string) bool {
+	return reason == v1alpha1.ReasonProviderUnavailable || reason == v1alpha1.ReasonProviderFailed
 }
 
 // set sets a condition. Its time changes only with its status.
@@ -106,7 +111,7 @@ func (s *scope) report(ctx context.Context, recorder events.EventRecorder) {
 		}
 		// That it is not connected yet is what the other condition says, and the pull request is nobody's fault.
 		bad := now.Status == metav1.ConditionFalse && now.Reason != v1alpha1.ReasonNotConnected && now.Reason != v1alpha1.ReasonAppOfAppsMissing ||
-			now.Reason == v1alpha1.ReasonProviderUnavailable
+			ofPlugin(now.Reason)
 		s.event(ctx, recorder, bad, now.Reason, now.Type, now.Message)
 	}
 	now, was := s.Status.Deletion, s.before.Status.Deletion

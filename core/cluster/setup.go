@@ -117,6 +117,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		For(&v1alpha1.Cluster{}, builder.WithPredicates(r.retracted.watch(), changedByOthers())).
 		WatchesMetadata(secret, handler.EnqueueRequestsFromMapFunc(r.clustersOfSecret)).
 		Watches(&corev1.ConfigMap{}, claimHandler(r)).
+		Watches(&v1alpha1.Provider{}, handler.EnqueueRequestsFromMapFunc(r.clustersOfProvider), builder.WithPredicates(becameHealthy())).
 		WatchesRawSource(source.TypedChannel(wake, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, name string) []reconcile.Request {
 			return []reconcile.Request{request(name)}
 		}))).
@@ -193,6 +194,28 @@ func (r *Reconciler) refusedAsRegistered(ctx context.Context) []reconcile.Reques
 		if c != nil && c.Reason == v1alpha1.ReasonAlreadyRegistered {
 			requests = append(requests, request(all.Items[i].Name))
 		}
+	}
+	return requests
+}
+
+// becameHealthy lets through a Provider whose plugin can be used from now on.
+func becameHealthy() predicate.Predicate {
+	healthy := func(obj client.Object) bool {
+		p, ok := obj.(*v1alpha1.Provider)
+		return ok && meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionHealthy)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return healthy(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return !healthy(e.ObjectOld) && healthy(e.ObjectNew) },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
+// clustersOfProvider are the Clusters that only waited for a Provider's plugin, each of which is due for a look now.
+func (r *Reconciler) clustersOfProvider(_ context.Context, provider client.Object) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, name := range r.looks.hurry(provider.GetName()) {
+		requests = append(requests, request(name))
 	}
 	return requests
 }

@@ -30,6 +30,10 @@ import (
 // patience is how long a test waits for what takes a second on an idle machine.
 const patience = 2 * time.Minute
 
+// noSleep takes away the second for which a program with the race detector sleeps before it exits. Each run of OpenTofu has one more
+// such program, the shim.
+const noSleep = "atexit_sleep_ms=0"
+
 // envRequest makes the test's program a plugin in the middle of a Build.
 const envRequest = "TOFU_TEST_REQUEST"
 
@@ -99,7 +103,7 @@ func (q request) build(ctx context.Context, r provider.Reporter, log io.Writer) 
 	for name, value := range q.Secrets {
 		credentials.Values[name] = provider.NewSecret(value)
 	}
-	o := Options{Schema: json.RawMessage(schema), Module: asFS(q.Files), Binary: binary, LocalState: q.State, Log: log}
+	o := Options{Env: map[string]string{"GORACE": noSleep}, Schema: json.RawMessage(schema), Module: asFS(q.Files), Binary: binary, LocalState: q.State, Log: log}
 	return Build(ctx, o, provider.BuildRequest{
 		Action: q.Action, Cluster: provider.Cluster{Name: q.Cluster}, Folder: q.Folder, Variables: q.Variables, Ledger: q.Ledger,
 		State:       provider.State{Host: q.Host, CA: []byte(q.CA), Token: provider.NewSecret(q.Token), Namespace: "infrared", Suffix: q.Cluster + "-u0123abcd"},
@@ -246,7 +250,7 @@ func (q request) start(t *testing.T) *plugin {
 		t.Fatal(err)
 	}
 	p := &plugin{t: t, cmd: exec.Command(os.Args[0])}
-	p.cmd.Env = append(os.Environ(), envRequest+"="+path)
+	p.cmd.Env = append(os.Environ(), envRequest+"="+path, "GORACE="+noSleep)
 	p.cmd.Stderr = &p.errors
 	out, err := p.cmd.StdoutPipe()
 	if err == nil {

@@ -42,7 +42,7 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) (access, error) {
 		r.looks.forget(s.Name)
 		s.Status.Provider, s.Status.Region, s.Status.KubernetesVersion, s.Status.Nodes, s.Status.Identity = "", "", "", nil, nil
 		s.refuse(orgsManagement(s.Cluster))
-		return access{}, nil
+		return access{}, nil //nolint:nilerr // the condition tells why
 	case s.Spec.Type == v1alpha1.Management || s.Spec.InCluster:
 		return r.connectSelf(ctx, s)
 	case s.Spec.Connection == nil:

@@ -63,7 +63,7 @@ func ErrorOf(e *provider.Error) *Error {
 	case e.Kind == provider.Denied:
 		kind = Forbidden
 	case e.Kind != provider.Invalid:
-		return nil
+		return nil //nolint:nilerr // a kind is an error, too, and here it is only compared
 	case e.Field == FieldServer:
 		kind = AddressRefused
 	case e.Field == FieldCA:

@@ -42,7 +42,10 @@ func makeCluster(t *testing.T, name, org string) *v1alpha1.Cluster {
 	t.Helper()
 	c := &v1alpha1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{v1alpha1.AnnotationConfirmDelete: name}},
-		Spec:       v1alpha1.ClusterSpec{InCluster: true, Org: org, Incarnation: string(uuid.NewUUID())},
+		Spec: v1alpha1.ClusterSpec{
+			Org: org, Incarnation: string(uuid.NewUUID()),
+			Connection: &v1alpha1.Connection{KubeconfigSecretRef: v1alpha1.SecretKeyRef{Name: name, Key: "kubeconfig"}},
+		},
 	}
 	if err := env.Client.Create(t.Context(), c); err != nil {
 		t.Fatal(err)

@@ -108,14 +108,14 @@ func rawNames() []string {
 	}
 }
 
-// build compiles once a process. The binaries stay in .dev, where the next run finds them; test binaries that run at the same time
+// build compiles once a process. The binaries stay in .dev/bin, where the next run finds them; test binaries that run at the same time
 // take turns.
 var build = sync.OnceValues(func() ([3]binary, error) {
 	root, err := devstack.RepoRoot()
 	if err != nil {
 		return [3]binary{}, err
 	}
-	folder := filepath.Join(root, ".dev", "testplugin")
+	folder := filepath.Join(root, ".dev", "bin", "testplugin")
 	if err := os.MkdirAll(filepath.Join(folder, "new"), 0o755); err != nil {
 		return [3]binary{}, fmt.Errorf("making a folder for the test plugins: %w", err)
 	}

@@ -98,7 +98,7 @@ func TestErrorsOfCalls(t *testing.T) {
 				w.change(c.start)
 				w.host.Ensure("eks", Spec{Binary: "eks"})
 				began := time.Now()
-				_, err := connect(t, w.host.Provider("eks", ""))
+				_, err := callConnect(t, w.host.Provider("eks", ""))
 				var typed *provider.Error
 				if !errors.As(err, &typed) {
 					t.Fatalf("the error is %T, want *provider.Error always", err)
@@ -140,7 +140,7 @@ func TestCallWaitsForAStart(t *testing.T) {
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		synctest.Wait()
 		w.change(serving(answers{}))
-		if _, err := connect(t, w.host.Provider("eks", "")); err != nil {
+		if _, err := callConnect(t, w.host.Provider("eks", "")); err != nil {
 			t.Errorf("a call made a second before the next start gives %v, want an answer", err)
 		}
 	})
@@ -153,7 +153,7 @@ func TestCallDoesNotWaitInVain(t *testing.T) {
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		elapse(5 * time.Minute)
 		began := time.Now()
-		_, err := connect(t, w.host.Provider("eks", ""))
+		_, err := callConnect(t, w.host.Provider("eks", ""))
 		var typed *provider.Error
 		if !errors.As(err, &typed) || typed.After < 3*time.Second || time.Since(began) != 0 {
 			t.Errorf("with the next start far off a call gives %v after %v, want an error at once that says when to ask again", err, time.Since(began))
@@ -267,14 +267,14 @@ func TestMetrics(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		for range 3 {
-			if _, err := connect(t, w.host.Provider("eks", "")); err != nil {
+			if _, err := callConnect(t, w.host.Provider("eks", "")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		w.change(serving(fails{err: provider.Errorf(provider.Denied, "no")}))
 		w.last().end(errors.New("exited with code 1"))
 		synctest.Wait()
-		if _, err := connect(t, w.host.Provider("eks", "")); err == nil {
+		if _, err := callConnect(t, w.host.Provider("eks", "")); err == nil {
 			t.Fatal("no error")
 		}
 		w.change(broken(plugin.ReasonBinaryMissing, "gone"))

@@ -6,8 +6,8 @@ package pluginhost
 import (
 	"errors"
 	"fmt"
-	"regexp"
 
+	"darkshift.io/infrared/sdk/connect"
 	"darkshift.io/infrared/sdk/provider"
 )
 
@@ -16,13 +16,6 @@ import (
 
 // accept takes any answer.
 func accept[T any](answer T) (T, error) { return answer, nil }
-
-// How the texts of a connection are made, as in sdk/connect, which reads the same from a cluster.
-var (
-	versionShape = regexp.MustCompile(`^v[0-9]{1,4}\.[0-9]{1,4}[A-Za-z0-9.+_~-]{0,54}$`)
-	uidShape     = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
-	labelShape   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
-)
 
 // checkConnect lets no plugin lead the host to another API server than it asked about, nor have it store what can't be stored.
 func checkConnect(req provider.ConnectRequest, c provider.Connection) (provider.Connection, error) {
@@ -52,9 +45,9 @@ func checkConnection(req provider.ConnectRequest, c provider.Connection) error {
 		return fmt.Errorf("it was asked about server %q, and answered with another one", req.Endpoint.Server)
 	case c.Version == "":
 		return errors.New("the connection has no version")
-	case !versionShape.MatchString(c.Version):
+	case !connect.IsVersion(c.Version):
 		return errors.New("the connection's version is not one that an API server gives, such as v1.33.4")
-	case c.Region != "" && !labelShape.MatchString(c.Region):
+	case c.Region != "" && !connect.IsRegion(c.Region):
 		return errors.New("the connection's region can't be the value of a label: at most 63 letters, digits and . _ -")
 	case c.Nodes != nil && (c.Nodes.Ready < 0 || c.Nodes.Ready > c.Nodes.Total):
 		return fmt.Errorf("%d of %d nodes are ready", c.Nodes.Ready, c.Nodes.Total)
@@ -74,7 +67,7 @@ func checkIdentity(id provider.ClusterIdentity, excused bool) error {
 	switch {
 	case id.KubeSystemUID == "" && !excused:
 		return errors.New("the identity has no UID of kube-system, and nothing is named that could not be looked at")
-	case id.KubeSystemUID != "" && !uidShape.MatchString(id.KubeSystemUID):
+	case id.KubeSystemUID != "" && !connect.IsUID(id.KubeSystemUID):
 		return errors.New("the identity's UID of kube-system is none: 1 to 64 letters, digits and hyphens")
 	case traits > longestTraits:
 		return fmt.Errorf("the identity's traits are larger than %d KiB", longestTraits>>10)

@@ -170,7 +170,7 @@ func verbs() map[string]func(context.Context, provider.Provider, provider.Creden
 	type p = provider.Provider
 	type c = provider.Credentials
 	return map[string]func(context.Context, p, c) error{
-		"connect": connect,
+		"connect": callConnect,
 		"build": func(ctx context.Context, p p, c c) error {
 			_, err := p.Build(ctx, provider.BuildRequest{Credentials: c}, nobody{})
 			return err
@@ -203,7 +203,7 @@ type nobody struct{}
 
 func (nobody) Report(provider.Event) {}
 
-func connect(ctx context.Context, p provider.Provider, c provider.Credentials) error {
+func callConnect(ctx context.Context, p provider.Provider, c provider.Credentials) error {
 	_, err := p.Connect(ctx, provider.ConnectRequest{
 		Cluster:  provider.Cluster{Name: "edge", Incarnation: "0e6f4bbc-0e7c-4b0c-9d9a-7b4e2b1a0c11"},
 		Endpoint: &provider.Endpoint{Server: "https://edge:6443"}, Credentials: c,

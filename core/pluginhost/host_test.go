@@ -22,7 +22,7 @@ func calls(t *testing.T, w *world) <-chan error {
 	result := make(chan error, 1)
 	p := w.host.Provider("eks", "")
 	go func() {
-		_, err := connect(t, p)
+		_, err := callConnect(t, p)
 		result <- err
 	}()
 	synctest.Wait()
@@ -43,7 +43,7 @@ func TestReplaceDrains(t *testing.T) {
 		if w.last() == before || w.state(t).PID != w.last().pid {
 			t.Fatal("the new binary does not run while the old one's call goes on")
 		}
-		if _, err := connect(t, w.host.Provider("eks", "")); err != nil {
+		if _, err := callConnect(t, w.host.Provider("eks", "")); err != nil {
 			t.Errorf("a new call failed with %v, want an answer of the new process", err)
 		}
 		elapse(verbConnect.deadline() - time.Second)
@@ -90,7 +90,7 @@ func TestRemove(t *testing.T) {
 		if _, ok := w.host.State("eks"); ok {
 			t.Error("a plugin that was removed has a state")
 		}
-		if _, err := connect(t, p); !errors.Is(err, provider.Unavailable) {
+		if _, err := callConnect(t, p); !errors.Is(err, provider.Unavailable) {
 			t.Errorf("a call on a removed plugin gives %v, want Unavailable", err)
 		}
 		close(old.free)
@@ -105,7 +105,7 @@ func TestRemove(t *testing.T) {
 
 		w.change(serving(answers{}))
 		w.host.Ensure("eks", Spec{Binary: "eks"})
-		if _, err := connect(t, p); err != nil {
+		if _, err := callConnect(t, p); err != nil {
 			t.Errorf("a call on a plugin that came back gives %v", err)
 		}
 	})
@@ -140,7 +140,7 @@ func TestClose(t *testing.T) {
 				if s := w.state(t); s.Reason != ReasonStopped || s.Healthy || s.PID != 0 {
 					t.Errorf("the state after Close is %+v, want Stopped", s)
 				}
-				if _, err := connect(t, w.host.Provider("eks", "")); !errors.Is(err, provider.Unavailable) {
+				if _, err := callConnect(t, w.host.Provider("eks", "")); !errors.Is(err, provider.Unavailable) {
 					t.Errorf("a call after Close gives %v, want Unavailable", err)
 				}
 				w.host.Ensure("gke", Spec{Binary: "gke"})
@@ -216,7 +216,7 @@ func TestReplaceIsSeamless(t *testing.T) {
 		for range 8 {
 			callers.Go(func() {
 				for {
-					if _, err := connect(t, p); err != nil {
+					if _, err := callConnect(t, p); err != nil {
 						t.Errorf("a call while the binary changes gives %v, want an answer of one or the other", err)
 						return
 					}

@@ -22,7 +22,7 @@ func begin(t *testing.T, p provider.Provider, wait string) <-chan error {
 	t.Helper()
 	mark := t.TempDir() + "/mark"
 	result := make(chan error, 1)
-	go func() { result <- connect(t.Context(), p, values("MARK", mark, "WAIT", wait)) }()
+	go func() { result <- callConnect(t.Context(), p, values("MARK", mark, "WAIT", wait)) }()
 	if !eventually(func() bool { return marks(t, mark) != "" }) {
 		t.Fatal("the plugin does not get the call")
 	}
@@ -35,7 +35,7 @@ func TestSpecChangesWhileCallsRun(t *testing.T) {
 	running := begin(t, p, "2s")
 	_, sum := f.folder.Add(t, "good")
 	f.host.Ensure("slow", pluginhost.Spec{Binary: "good", SHA256: sum})
-	if err := connect(t.Context(), p, provider.Credentials{}); err != nil {
+	if err := callConnect(t.Context(), p, provider.Credentials{}); err != nil {
 		t.Errorf("a new call gives %v, want an answer of the new process", err)
 	}
 	if s, _ := f.host.State("slow"); s.PID == before.PID || !s.Healthy {
@@ -59,7 +59,7 @@ func TestRemoveWhileCallsRun(t *testing.T) {
 	p, before := f.healthy(t, "slow")
 	running := begin(t, p, "1s")
 	f.host.Remove("slow")
-	if err := connect(t.Context(), p, provider.Credentials{}); !errors.Is(err, provider.Unavailable) || err.Error() != `there is no plugin "slow"` {
+	if err := callConnect(t.Context(), p, provider.Credentials{}); !errors.Is(err, provider.Unavailable) || err.Error() != `there is no plugin "slow"` {
 		t.Errorf("a new call gives %v, want Unavailable", err)
 	}
 	if err := <-running; err != nil {
@@ -99,7 +99,7 @@ func TestCloseWhileCallsRun(t *testing.T) {
 			if err := <-running; !c.ends(err) {
 				t.Errorf("the running call gives %v: %s", err, c.reason)
 			}
-			if err := connect(t.Context(), p, provider.Credentials{}); !errors.Is(err, provider.Unavailable) {
+			if err := callConnect(t.Context(), p, provider.Credentials{}); !errors.Is(err, provider.Unavailable) {
 				t.Errorf("a call after Close gives %v, want Unavailable", err)
 			}
 		})
@@ -148,7 +148,7 @@ func TestAttachedPluginIsLeftAlone(t *testing.T) {
 		if s.Reason != pluginhost.ReasonAttached || s.PID != cmd.Process.Pid {
 			t.Errorf("the state is %+v, want Attached to process %d", s, cmd.Process.Pid)
 		}
-		if err := connect(t.Context(), f.host.Provider("toy", ""), provider.Credentials{}); err != nil {
+		if err := callConnect(t.Context(), f.host.Provider("toy", ""), provider.Credentials{}); err != nil {
 			t.Errorf("a call gives %v", err)
 		}
 		f.close(t)
@@ -164,7 +164,7 @@ func TestAttachedPluginIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.until(t, "toy", func(s pluginhost.State) bool { return !s.Healthy && s.PID == 0 })
-	if err := connect(t.Context(), f.host.Provider("toy", ""), provider.Credentials{}); !errors.Is(err, provider.Unavailable) {
+	if err := callConnect(t.Context(), f.host.Provider("toy", ""), provider.Credentials{}); !errors.Is(err, provider.Unavailable) {
 		t.Errorf("a call on a plugin that its author ended gives %v, want Unavailable", err)
 	}
 }

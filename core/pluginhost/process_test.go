@@ -94,7 +94,7 @@ func TestKillUnderLoad(t *testing.T) {
 			for last := false; !last; {
 				last = over.Load()
 				for {
-					err := connect(t.Context(), p, values("WAIT", "20ms"))
+					err := callConnect(t.Context(), p, values("WAIT", "20ms"))
 					if err == nil {
 						answered.Add(1)
 						break
@@ -151,7 +151,7 @@ func TestStoppedPluginIsHung(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := make(chan error, 1)
-	go func() { result <- connect(t.Context(), p, provider.Credentials{}) }()
+	go func() { result <- callConnect(t.Context(), p, provider.Credentials{}) }()
 	after := f.until(t, "good", func(s pluginhost.State) bool { return s.Healthy && s.PID != before.PID })
 	if err := <-result; !errors.Is(err, provider.Unavailable) {
 		t.Errorf("the call on the stopped process gives %v, want Unavailable once it was killed", err)
@@ -159,7 +159,7 @@ func TestStoppedPluginIsHung(t *testing.T) {
 	if !isGone(before.PID) || after.Restarts != 1 {
 		t.Errorf("the stopped process: gone %v, restarts %d", isGone(before.PID), after.Restarts)
 	}
-	if err := connect(t.Context(), p, provider.Credentials{}); err != nil {
+	if err := callConnect(t.Context(), p, provider.Credentials{}); err != nil {
 		t.Errorf("the next call gives %v, want an answer", err)
 	}
 }
@@ -168,7 +168,7 @@ func TestPanicIsAnError(t *testing.T) {
 	f := newFixture(t, pluginhost.Options{})
 	p, before := f.healthy(t, "panics-connect")
 	for range 2 {
-		if err := connect(t.Context(), p, provider.Credentials{}); !errors.Is(err, provider.Other) || !strings.Contains(err.Error(), "crashed in Connect") {
+		if err := callConnect(t.Context(), p, provider.Credentials{}); !errors.Is(err, provider.Other) || !strings.Contains(err.Error(), "crashed in Connect") {
 			t.Errorf("got %v, want Other that says where it crashed", err)
 		}
 	}
@@ -205,11 +205,11 @@ func TestReasonsInWords(t *testing.T) {
 			if s.Reason != c.want || !strings.Contains(s.Message, c.says) || s.Healthy || s.PID != 0 {
 				t.Errorf("the state is %+v, want %s with %q: %s", s, c.want, c.says, c.reason)
 			}
-			err := connect(t.Context(), p, provider.Credentials{})
+			err := callConnect(t.Context(), p, provider.Credentials{})
 			if !errors.Is(err, provider.Unavailable) || !strings.Contains(err.Error(), fmt.Sprintf("plugin %q is not running (%s)", name, c.want)) {
 				t.Errorf("a call gives %v, want Unavailable with the plugin and the reason", err)
 			}
-			if err := connect(t.Context(), good, provider.Credentials{}); err != nil {
+			if err := callConnect(t.Context(), good, provider.Credentials{}); err != nil {
 				t.Errorf("another plugin suffers: %v", err)
 			}
 		})
@@ -222,7 +222,7 @@ func TestBrokenContractIsRefused(t *testing.T) {
 	if s.Protocol != 1 {
 		t.Errorf("protocol %d is spoken, want 1, the one in common", s.Protocol)
 	}
-	err := connect(t.Context(), p, provider.Credentials{})
+	err := callConnect(t.Context(), p, provider.Credentials{})
 	if want := `plugin "two-versions" broke the contract in Connect: the connection has no server`; !errors.Is(err, provider.Other) || err.Error() != want {
 		t.Errorf("got %v, want Other: %s", err, want)
 	}
@@ -275,7 +275,7 @@ func TestChecksumChangesWhileItRuns(t *testing.T) {
 	}
 	ran := filepath.Join(t.TempDir(), "ran")
 	rewrite(t, path, []byte("#!/bin/sh\ntouch "+ran+"\n"))
-	if err := connect(t.Context(), p, provider.Credentials{}); err != nil {
+	if err := callConnect(t.Context(), p, provider.Credentials{}); err != nil {
 		t.Errorf("the process that runs is not that file any more, and gives %v", err)
 	}
 	if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
@@ -287,7 +287,7 @@ func TestChecksumChangesWhileItRuns(t *testing.T) {
 	}
 	rewrite(t, path, good)
 	f.until(t, "good", func(s pluginhost.State) bool { return s.Healthy })
-	if err := connect(t.Context(), p, provider.Credentials{}); err != nil {
+	if err := callConnect(t.Context(), p, provider.Credentials{}); err != nil {
 		t.Errorf("with the right file back a call gives %v", err)
 	}
 }

@@ -232,7 +232,7 @@ func TestAttached(t *testing.T) {
 		if first.isGone() {
 			t.Fatal("a plugin that somebody holds in a debugger was killed")
 		}
-		if _, err := connect(t, w.host.Provider("attached", "")); err != nil {
+		if _, err := callConnect(t, w.host.Provider("attached", "")); err != nil {
 			t.Errorf("a call on it failed with %v; it may answer once the debugger goes on", err)
 		}
 		first.setDeaf(false)
@@ -252,8 +252,8 @@ func TestAttached(t *testing.T) {
 	})
 }
 
-// connect makes a call that a good plugin answers.
-func connect(t *testing.T, p provider.Provider) (provider.Connection, error) {
+// callConnect makes a call that a good plugin answers.
+func callConnect(t *testing.T, p provider.Provider) (provider.Connection, error) {
 	t.Helper()
 	return p.Connect(t.Context(), provider.ConnectRequest{Endpoint: &provider.Endpoint{Server: "https://edge"}})
 }

@@ -101,7 +101,7 @@ func TestErrorsAreFit(t *testing.T) {
 		w.change(serving(fails{err: provider.Invalidf("variables.region", "no\n\x1b[31m%s", strings.Repeat("x", 1<<20))}))
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		synctest.Wait()
-		_, err := connect(t, w.host.Provider("eks", "aws"))
+		_, err := callConnect(t, w.host.Provider("eks", "aws"))
 		var e *provider.Error
 		if !errors.As(err, &e) || e.Kind != provider.Invalid || e.Field != "variables.region" || errors.Is(err, ErrUnusable) {
 			t.Fatalf("got %v, want the plugin's own error", err)
@@ -118,7 +118,7 @@ func TestAnotherCloud(t *testing.T) {
 		w.change(serving(answers{}))
 		w.host.Ensure("eks", Spec{Binary: "eks"})
 		for _, cloud := range []string{"aws", ""} {
-			if _, err := connect(t, w.host.Provider("eks", cloud)); err != nil {
+			if _, err := callConnect(t, w.host.Provider("eks", cloud)); err != nil {
 				t.Errorf("a call for %q fails with %v, and it is for aws", cloud, err)
 			}
 		}
@@ -126,7 +126,7 @@ func TestAnotherCloud(t *testing.T) {
 		w.change(serving(waiting))
 		w.host.Ensure("eks", Spec{Binary: "eks", SHA256: "2"})
 		synctest.Wait()
-		_, err := connect(t, w.host.Provider("eks", "gcp"))
+		_, err := callConnect(t, w.host.Provider("eks", "gcp"))
 		const want = "the plugin eks is for provider aws now, not gcp"
 		if said(err) != want || !errors.Is(err, ErrUnusable) || provider.KindOf(err) != provider.Unavailable {
 			t.Errorf("got %v, want Unavailable, ErrUnusable: %s", err, want)

@@ -118,7 +118,7 @@ func (s *session) version(ctx context.Context) (string, error) {
 	case status == http.StatusForbidden:
 		return "", s.fail(Forbidden, "takes the credential but lets it read nothing, not even /version; "+
 			"bind the account to a ClusterRole that can deploy what the cluster is for")
-	case status == http.StatusNotFound || !versionShape.MatchString(answer.GitVersion):
+	case status == http.StatusNotFound || !IsVersion(answer.GitVersion):
 		return "", s.fail(NotKubernetes, "answers, but not as a Kubernetes API server does; check the address, its port and its path")
 	}
 	return answer.GitVersion, nil
@@ -140,7 +140,7 @@ func (s *session) identity(ctx context.Context, c *Cluster) error {
 	case status == http.StatusForbidden || status == http.StatusNotFound:
 		c.Limits = append(c.Limits, LimitKubeSystem)
 		return nil
-	case answer.Kind != "Namespace" || answer.Metadata.Name != "kube-system" || !uidShape.MatchString(answer.Metadata.UID):
+	case answer.Kind != "Namespace" || answer.Metadata.Name != "kube-system" || !IsUID(answer.Metadata.UID):
 		return s.fail(NotKubernetes, "answers with something else when asked for the namespace kube-system")
 	}
 	c.UID = answer.Metadata.UID

@@ -140,7 +140,7 @@ func (s *session) place(ctx context.Context, list nodeList, c *Cluster) error {
 			if c.Provider == "" {
 				c.Provider = ProviderOf(n.Spec.ProviderID, s.prefixes)
 			}
-			if region := n.Metadata.Labels.Region; c.Region == "" && labelShape.MatchString(region) {
+			if region := n.Metadata.Labels.Region; c.Region == "" && IsRegion(region) {
 				c.Region = region
 			}
 			if n.Spec.ProviderID != "" {

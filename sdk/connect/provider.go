@@ -16,6 +16,15 @@ var (
 	nameShape    = regexp.MustCompile(`^[A-Za-z0-9*_]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$`)
 )
 
+// IsVersion says whether a text looks like an API server's gitVersion, such as v1.33.4-gke.1036000.
+func IsVersion(text string) bool { return versionShape.MatchString(text) }
+
+// IsUID says whether a text can be an object's UID.
+func IsUID(text string) bool { return uidShape.MatchString(text) }
+
+// IsRegion says whether a text can be the value of the label topology.kubernetes.io/region, and not an empty one.
+func IsRegion(text string) bool { return labelShape.MatchString(text) }
+
 // DefaultNodePrefixes is which provider a node's spec.providerID belongs to, by its prefix, as the cloud controller
 // managers of these clouds write it. Prefixes that are not in it (k3s://, kind://) tell no provider.
 func DefaultNodePrefixes() map[string]string {

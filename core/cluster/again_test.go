@@ -18,6 +18,7 @@ import (
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/deletion"
+	"darkshift.io/infrared/core/owned"
 	"darkshift.io/infrared/internal/testcluster"
 	"darkshift.io/infrared/internal/testenv"
 )
@@ -29,6 +30,7 @@ const hold = "example.net/hold"
 func againCases() map[string]func(*testing.T, *world) {
 	return map[string]func(*testing.T, *world){
 		"at once":         deletedAtOnce,
+		"gone unseen":     goneUnseen,
 		"same name":       sameNameAgain,
 		"while deleting":  touchedWhileDeleting,
 		"not built yet":   templateLetGo,
@@ -130,6 +132,18 @@ func deletedAtOnce(t *testing.T, _ *world) {
 		}
 		eventually(t, goneCluster(name), nothingLeft(name), absent("argocd", "cluster-"+name))
 	}
+}
+
+// goneUnseen is that a Secret which was marked for a Cluster that is no more does not stay for ever.
+func goneUnseen(t *testing.T, _ *world) {
+	c := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "gone-unseen", UID: "4bb2d1a6-95f4-4d0f-a3a9-1d0b8e1f0c11"}}
+	c.Spec.Incarnation = string(c.UID)
+	for _, namespace := range []string{v1alpha1.Namespace, v1alpha1.ArgoNamespace} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "gone-unseen"}}
+		owned.Mark(secret, c)
+		create(t, secret)
+	}
+	eventually(t, nothingLeft(c.Name))
 }
 
 // sameNameAgain is that a later Cluster of an old name inherits nothing.

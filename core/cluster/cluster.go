@@ -186,7 +186,7 @@ func (r *Reconciler) gone(ctx context.Context, name string, err error) error {
 	}
 	r.looks.forget(name)
 	if name != r.ManagementName {
-		return nil
+		return r.releaseOrphans(ctx, name)
 	}
 	return r.makeManagement(ctx)
 }

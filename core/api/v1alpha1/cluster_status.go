@@ -45,6 +45,18 @@ type ClusterStatus struct {
 	// +optional
 	Identity *Identity `json:"identity,omitempty"`
 
+	// run is the newest OpenTofu run, of a Cluster with spec.template.
+	// +optional
+	Run *RunStatus `json:"run,omitempty"`
+
+	// plan is the newest plan, while it can be applied.
+	// +optional
+	Plan *PlanStatus `json:"plan,omitempty"`
+
+	// built is there once an apply has succeeded.
+	// +optional
+	Built *BuiltStatus `json:"built,omitempty"`
+
 	// confirmation follows the annotation infrared.darkshift.io/confirm-delete.
 	// +optional
 	Confirmation *Confirmation `json:"confirmation,omitempty"`

@@ -91,6 +91,19 @@ const (
 	ReasonProviderUnavailable = "ProviderUnavailable"
 )
 
+// The reasons of an OpenTofu run, in status.run, and of Connected while it keeps the cluster from being there. Those of a plugin's error
+// above are reasons of a run as well.
+const (
+	ReasonBuilding              = "Building"
+	ReasonWaitingForCredentials = "WaitingForCredentials"
+	ReasonStateLocked           = "StateLocked"
+	ReasonPlanChanged           = "PlanChanged"
+	ReasonApprovalNeeded        = "ApprovalNeeded"
+	ReasonInterrupted           = "Interrupted"
+	ReasonRunLost               = "RunLost"
+	ReasonStartRefused          = "StartRefused"
+)
+
 // Reasons is the one table of reasons.
 var Reasons = []Reason{
 	{Name: ReasonConnected, Good: true},
@@ -147,4 +160,12 @@ var Reasons = []Reason{
 	{Name: ReasonUnsupported},
 	{Name: ReasonProviderFailed},
 	{Name: ReasonProviderUnavailable},
+	{Name: ReasonBuilding, Good: true},
+	{Name: ReasonWaitingForCredentials},
+	{Name: ReasonStateLocked},
+	{Name: ReasonPlanChanged},
+	{Name: ReasonApprovalNeeded},
+	{Name: ReasonInterrupted},
+	{Name: ReasonRunLost},
+	{Name: ReasonStartRefused},
 }

@@ -5,6 +5,8 @@ package provider
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -119,6 +121,43 @@ type Change struct {
 	Operation     Operation
 	// Why is the reason for a replacement, as the attributes that force it; empty where there is none.
 	Why string
+}
+
+// Loses says whether the change destroys or replaces something that is guarded: see [Template.Guarded]. The keys of instances in the
+// address do not count: terraform_data.node["a"] is guarded by terraform_data.node.
+func (c Change) Loses(guarded []string) bool {
+	if !c.Operation.Destructive() || len(guarded) == 0 {
+		return c.Operation.Destructive()
+	}
+	address := withoutKeys(c.Address)
+	return slices.ContainsFunc(guarded, func(name string) bool { return name == c.Type || name == address })
+}
+
+// withoutKeys is an address without what is in brackets, and without what is said of it behind a blank. A key may hold brackets, too,
+// within its quotes.
+func withoutKeys(address string) string {
+	var bare strings.Builder
+	inKey, inQuotes, escaped := false, false, false
+	for _, r := range address {
+		switch {
+		case escaped:
+			escaped = false
+		case inQuotes && r == '\\':
+			escaped = true
+		case inKey && r == '"':
+			inQuotes = !inQuotes
+		case inQuotes:
+		case r == '[':
+			inKey = true
+		case r == ']':
+			inKey = false
+		case r == ' ' && !inKey:
+			return bare.String()
+		case !inKey:
+			bare.WriteRune(r)
+		}
+	}
+	return bare.String()
 }
 
 // BuildResult is what a run did.

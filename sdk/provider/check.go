@@ -19,6 +19,7 @@ const (
 	longestTitle   = 128
 	longestPrefix  = 128
 	longestWhy     = 1024
+	longestGuarded = 256
 	mostFacts      = 100 // templates, rules, node prefixes, credentials, prices of one template
 	mostKinds      = 500
 	largestSchema  = 256 << 10 // bytes
@@ -106,12 +107,29 @@ func (t Template) check(field, provider string) error {
 	if err := json.Unmarshal(t.Variables, &schema); err != nil || schema.Type != "object" {
 		return Invalidf(field+".variables", "must be a JSON Schema of type object")
 	}
+	if err := t.checkGuarded(field); err != nil {
+		return err
+	}
 	if len(t.Prices) > mostFacts {
 		return Invalidf(field+".prices", "has %d entries: at most %d can be kept", len(t.Prices), mostFacts)
 	}
 	for i, price := range t.Prices {
 		if err := price.check(fmt.Sprintf("%s.prices[%d]", field, i)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkGuarded checks the shape alone: one that names nothing would guard nothing, and nobody would notice.
+func (t Template) checkGuarded(field string) error {
+	if len(t.Guarded) > mostFacts {
+		return Invalidf(field+".guarded", "has %d entries: at most %d can be kept", len(t.Guarded), mostFacts)
+	}
+	for i, name := range t.Guarded {
+		if len(name) > longestGuarded || !guardedShape().MatchString(name) {
+			return Invalidf(fmt.Sprintf("%s.guarded[%d]", field, i), "%s is neither a type of resource nor an address: "+
+				"give one such as aws_eks_node_group or module.eks.aws_eks_cluster.this", quoted(name))
 		}
 	}
 	return nil
@@ -178,3 +196,8 @@ func nameShape() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]
 
 // prefixShape is how the beginning of a node's spec.providerID is made.
 func prefixShape() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9+.-]*://[!-~]*$`) }
+
+// guardedShape is how a type of resource, or an address without the keys of instances, is made.
+func guardedShape() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$`)
+}

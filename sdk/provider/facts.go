@@ -42,6 +42,10 @@ type Template struct {
 	Title string `json:"title"`
 	// Variables is a JSON Schema (2020-12) of type object with the template's inputs as its properties.
 	Variables json.RawMessage `json:"variables"`
+	// Guarded are what the cluster or its nodes are lost with: types of resource, such as aws_eks_node_group, or addresses without
+	// the keys of instances, such as module.eks.aws_eks_cluster.this. An apply that destroys or replaces one needs a person's
+	// approval. Empty: everything.
+	Guarded []string `json:"guarded,omitempty"`
 	// Prices are what a cluster of this template costs at the defaults of its variables.
 	Prices []Price `json:"prices,omitempty"`
 }

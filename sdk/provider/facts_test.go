@@ -95,6 +95,21 @@ func TestFactsCheck(t *testing.T) {
 			reason: "it is kept",
 			change: func(f *provider.Facts) { f.Templates[0].Variables = schema(256<<10 + 1) }, field: "templates[0].variables",
 		},
+		"guards": {reason: "types and addresses both name things", change: func(f *provider.Facts) {
+			f.Templates[0].Guarded = []string{"toy_cluster", "module.nodes.toy_node.this"}
+		}},
+		"guards an instance": {
+			reason: "all instances of one resource are guarded alike",
+			change: func(f *provider.Facts) { f.Templates[0].Guarded = []string{"toy_cluster", `toy_node.a["x"]`} }, field: "templates[0].guarded[1]",
+		},
+		"guards nothing": {
+			reason: "it would look like a guard",
+			change: func(f *provider.Facts) { f.Templates[0].Guarded = []string{""} }, field: "templates[0].guarded[0]",
+		},
+		"many guards": {
+			reason: "they are kept",
+			change: func(f *provider.Facts) { f.Templates[0].Guarded = slices.Repeat([]string{"toy_node"}, 101) }, field: "templates[0].guarded",
+		},
 		"kind's title": {
 			reason: "people see it",
 			change: func(f *provider.Facts) { f.Kinds[0].Title = strings.Repeat("a", 129) }, field: "kinds[0].title",

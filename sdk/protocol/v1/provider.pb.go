@@ -780,6 +780,7 @@ type Template struct {
 	// A JSON Schema, as JSON.
 	Variables     []byte   `protobuf:"bytes,3,opt,name=variables,proto3" json:"variables,omitempty"`
 	Prices        []*Price `protobuf:"bytes,4,rep,name=prices,proto3" json:"prices,omitempty"`
+	Guarded       []string `protobuf:"bytes,5,rep,name=guarded,proto3" json:"guarded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -838,6 +839,13 @@ func (x *Template) GetVariables() []byte {
 func (x *Template) GetPrices() []*Price {
 	if x != nil {
 		return x.Prices
+	}
+	return nil
+}
+
+func (x *Template) GetGuarded() []string {
+	if x != nil {
+		return x.Guarded
 	}
 	return nil
 }
@@ -3564,12 +3572,13 @@ const file_v1_provider_proto_rawDesc = "" +
 	"\x05names\x18\x04 \x03(\v2\x1e.infrared.provider.v1.NameRuleR\x05names\x12#\n" +
 	"\rnode_prefixes\x18\x05 \x03(\tR\fnodePrefixes\x120\n" +
 	"\x05kinds\x18\x06 \x03(\v2\x1a.infrared.provider.v1.KindR\x05kinds\x12 \n" +
-	"\vcredentials\x18\a \x03(\tR\vcredentials\"\x87\x01\n" +
+	"\vcredentials\x18\a \x03(\tR\vcredentials\"\xa1\x01\n" +
 	"\bTemplate\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x1c\n" +
 	"\tvariables\x18\x03 \x01(\fR\tvariables\x123\n" +
-	"\x06prices\x18\x04 \x03(\v2\x1b.infrared.provider.v1.PriceR\x06prices\"\x8e\x02\n" +
+	"\x06prices\x18\x04 \x03(\v2\x1b.infrared.provider.v1.PriceR\x06prices\x12\x18\n" +
+	"\aguarded\x18\x05 \x03(\tR\aguarded\"\x8e\x02\n" +
 	"\x05Price\x12\x12\n" +
 	"\x04item\x18\x01 \x01(\tR\x04item\x12\x16\n" +
 	"\x06region\x18\x02 \x01(\tR\x06region\x12(\n" +

@@ -40,6 +40,7 @@ func templateToWire(v provider.Template) *pb.Template {
 		Title:     text(v.Title),
 		Variables: v.Variables,
 		Prices:    list(v.Prices, priceToWire),
+		Guarded:   list(v.Guarded, text),
 	}
 }
 
@@ -49,6 +50,7 @@ func templateFromWire(m *pb.Template) provider.Template {
 		Title:     m.GetTitle(),
 		Variables: rawFromWire(m.GetVariables()),
 		Prices:    list(m.GetPrices(), priceFromWire),
+		Guarded:   list(m.GetGuarded(), same),
 	}
 }
 

@@ -1,12 +1,13 @@
 # The local stack. Included by the Makefile.
 
-IR := .dev/bin/ir
+IR     := .dev/bin/ir
+STATIC := CGO_ENABLED=0
 
 .PHONY: ir stack
 
 ir: ## Build the ir command
 	@mkdir -p .dev/bin
-	@go build -o $(IR) ./cmd/ir
+	@$(STATIC) go build -o $(IR) ./cmd/ir
 
-stack: ir ## Compile the local stack: about 30 CPU minutes the first time, then nothing
+stack: ir ## Compile the local stack: about 35 CPU minutes the first time, then nothing
 	@$(IR) dev build

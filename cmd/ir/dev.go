@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,8 +17,9 @@ import (
 	"darkshift.io/infrared/internal/devstack/stack"
 )
 
-const devLong = `Run the local stack: a management control plane, further control planes as
-clusters to register, and the operator, all real, all on loopback, without root.
+const devLong = `Run the local stack: a management control plane with a node that runs pods,
+further control planes as clusters to register, and the operator, all real, all on
+loopback, without root.
 Everything it keeps is under one data folder.`
 
 func devCommand() *cobra.Command {
@@ -94,8 +96,17 @@ func upCommand(open opener) *cobra.Command {
 	}
 	cmd.Flags().StringArrayVar(&o.Clusters, "cluster", nil, "run a further control plane of this name, may be repeated; those of earlier calls are kept")
 	cmd.Flags().BoolVar(&o.Operator, "operator", true, "run the operator, where it is built")
+	cmd.Flags().StringVar(&o.Node, "node", defaultNode(), "what runs pods: process (processes of this machine, Linux only), real (a kubelet) or none")
 	cmd.Flags().BoolVar(&o.NewPorts, "new-ports", false, "give new addresses to control planes that don't run; kubeconfigs in use must be replaced")
 	return cmd
+}
+
+// defaultNode is the node that everybody can have.
+func defaultNode() string {
+	if runtime.GOOS == "linux" {
+		return stack.NodeProcess
+	}
+	return stack.NodeNone
 }
 
 func statusCommand(open opener) *cobra.Command {

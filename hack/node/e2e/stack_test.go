@@ -77,7 +77,7 @@ func (s *stack) up(ctx context.Context) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the node: %w\n%s", err, out)
 	}
-	if err := s.ir(ctx, "up", "--operator=false"); err != nil {
+	if err := s.ir(ctx, "up", "--operator=false", "--node=none"); err != nil {
 		return err
 	}
 	if s.admin, err = clientcmd.BuildConfigFromFlags("", filepath.Join(s.data(), "kubeconfig")); err != nil {

@@ -43,7 +43,7 @@ func (b Builder) Build(ctx context.Context, p Program) error {
 		return err
 	}
 	flags := p.flags(code.version)
-	stamp, err := stampOf(code, flags, tools)
+	stamp, err := stampOf(code, flags, p.Env, tools)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (b Builder) Build(ctx context.Context, p Program) error {
 func (b Builder) compile(ctx context.Context, p Program, t toolchain, code source, binary string, flags []string) error {
 	start := b.Now()
 	fmt.Fprintf(b.Out, "%s (%s): looking at what has to be compiled\n", p.Name, code.version)
-	stale, err := b.stale(ctx, code, flags)
+	stale, err := b.stale(ctx, code, flags, p.Env)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (b Builder) compile(ctx context.Context, p Program, t toolchain, code sourc
 	// one, and an interrupted link leaves no half of a program.
 	args := append([]string{"build", "-v", "-o", binary + ".new"}, flags...)
 	progress := newProgress(b.Out, stale, b.Now)
-	output, err := goCommand(ctx, code.dir, append(args, code.pkg), progress.compiled)
+	output, err := goCommand(ctx, code.dir, p.Env, append(args, code.pkg), progress.compiled)
 	progress.end()
 	if err != nil {
 		return fmt.Errorf("compiling %s: %w", p.Name, explain(err, output))
@@ -100,11 +100,11 @@ func (b Builder) compile(ctx context.Context, p Program, t toolchain, code sourc
 
 // stale counts the packages that the build will compile. It downloads the
 // modules, where they are not there yet.
-func (b Builder) stale(ctx context.Context, code source, flags []string) (int, error) {
+func (b Builder) stale(ctx context.Context, code source, flags, env []string) (int, error) {
 	args := append([]string{"list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, flags...)
 	downloads := 0
 	cmd := exec.CommandContext(ctx, "go", append(args, code.pkg)...)
-	cmd.Dir = code.dir
+	cmd.Dir, cmd.Env = code.dir, append(os.Environ(), env...)
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	output, err := readLines(cmd, func(line string) bool {
@@ -124,9 +124,9 @@ func (b Builder) stale(ctx context.Context, code source, flags []string) (int, e
 
 // goCommand runs go, calls compiled for each package it names, and returns
 // everything else that it printed.
-func goCommand(ctx context.Context, dir string, args []string, compiled func(pkg string)) ([]string, error) {
+func goCommand(ctx context.Context, dir string, env, args []string, compiled func(pkg string)) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	return readLines(cmd, func(line string) bool {
 		if line == "" || strings.HasPrefix(line, "#") || strings.ContainsAny(line, " \t:") {
 			return false

@@ -19,6 +19,7 @@ type Program struct {
 	Cost  string            // what a compile from nothing takes, in words
 	Disk  int64             // bytes that a compile from nothing fills: modules and build cache
 	Stamp map[string]string // linker variable -> template over the versions below
+	Env   []string          // KEY=value for the compiler, beside what is in the environment
 
 	// VersionOf is the module whose version fills the templates of Stamp:
 	// {version} is v1.37.2, {major} 1, {minor} 37.
@@ -51,12 +52,24 @@ func Programs() []Program {
 		Disk: 4 << 30,
 		// Without it the version calls itself a development build.
 		Stamp: map[string]string{"github.com/opentofu/opentofu/version.dev": "no"},
+		Env:   static(),
 		Release: &Release{
 			Module: "github.com/opentofu/opentofu", Version: "v1.12.6", Package: "./cmd/tofu",
 			Sum: "h1:0VT4P8pMmGcCUnQ9JDrJ+Qg2d35Vzm4FFd/9+H7oF98=",
 		},
+	}, {
+		Name:      "node",
+		Dir:       "hack/node",
+		Cost:      "about 3 minutes of CPU time",
+		Disk:      2 << 30,
+		VersionOf: "k8s.io/client-go",
+		Env:       static(),
 	}}
 }
+
+// static is the environment of a program that must run where there is no C
+// library, as in a container, as its authors' own build does.
+func static() []string { return []string{"CGO_ENABLED=0"} }
 
 // flags are the build flags. They must never vary between two builds, or the
 // build cache is of no use: no version control stamp, therefore.

@@ -7,38 +7,49 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
 // stampOf is a digest of all that a program is made from: the files of its
-// module, the flags and the toolchain. Its dependencies are in go.sum.
-func stampOf(code source, flags []string, t toolchain) (string, error) {
-	if code.pin != "" {
-		return digest(fmt.Sprintf("%s %s %q\n%s %s\n", t.GOVERSION, t.GOARCH, flags, code.pin, code.pkg)), nil
-	}
-	dir := code.dir
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", fmt.Errorf("listing the module: %w", err)
-	}
+// module, the flags, the compiler's environment and the toolchain. Its dependencies are in go.sum.
+func stampOf(code source, flags, env []string, t toolchain) (string, error) {
 	var all strings.Builder
-	fmt.Fprintf(&all, "%s %s %q\n", t.GOVERSION, t.GOARCH, flags)
-	for _, e := range entries {
-		name := e.Name()
-		source := strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
-		if !source && name != "go.mod" && name != "go.sum" {
-			continue
+	fmt.Fprintf(&all, "%s %s %q", t.GOVERSION, t.GOARCH, flags)
+	if len(env) > 0 {
+		fmt.Fprintf(&all, " %q", env)
+	}
+	fmt.Fprintln(&all)
+	if code.pin != "" {
+		fmt.Fprintln(&all, code.pin, code.pkg)
+		return digest(all.String()), nil
+	}
+	// In the order of their names, so that the same files give the same digest.
+	err := fs.WalkDir(os.DirFS(code.dir), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !compiled(name) {
+			return err
 		}
-		data, err := os.ReadFile(filepath.Join(dir, name))
+		data, err := os.ReadFile(filepath.Join(code.dir, name))
 		if err != nil {
-			return "", fmt.Errorf("reading the module: %w", err)
+			return err
 		}
 		fmt.Fprintf(&all, "%s %x\n", name, sha256.Sum256(data))
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("reading the module: %w", err)
 	}
 	return digest(all.String()), nil
+}
+
+// compiled says whether a file of a module can change the program.
+func compiled(name string) bool {
+	base := path.Base(name)
+	return base == "go.mod" || base == "go.sum" || strings.HasSuffix(base, ".go") && !strings.HasSuffix(base, "_test.go")
 }
 
 func digest(text string) string {

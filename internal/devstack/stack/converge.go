@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"darkshift.io/infrared/internal/devstack"
 )
 
 // converge starts what is wanted and doesn't run: the control planes side by
@@ -18,7 +20,16 @@ func (sup *supervisor) converge(ctx context.Context, w Wanted) {
 	defer cancel()
 	sup.mu.Lock()
 	planes := slices.Clone(sup.planes)
+	management := sup.plane(Management)
 	sup.mu.Unlock()
+	if w.NewPorts {
+		// Nothing may start by itself while addresses change.
+		for _, u := range sup.units {
+			if u.revive {
+				u.end()
+			}
+		}
+	}
 
 	var group sync.WaitGroup
 	for _, p := range planes {
@@ -29,11 +40,15 @@ func (sup *supervisor) converge(ctx context.Context, w Wanted) {
 			}
 			sup.log.Printf("%s is ready at %s", p.name, p.controlPlane().URL)
 			if p.name == Management {
-				sup.startClients(ctx, p, w)
+				group.Go(func() { sup.startServices(ctx, onceUp, p.controlPlane(), w) })
+				sup.setUp(ctx, p.controlPlane(), w)
 			}
 		})
 	}
 	group.Wait()
+	if cp := management.controlPlane(); cp != nil && management.allReady() {
+		sup.startServices(ctx, onceAllAreUp, cp, w)
+	}
 
 	sup.mu.Lock()
 	defer sup.mu.Unlock()
@@ -41,12 +56,11 @@ func (sup *supervisor) converge(ctx context.Context, w Wanted) {
 	sup.settled = true
 }
 
-// startClients applies the manifests and names the plugins, then starts the programs that need them.
+// setUp applies the manifests and names the plugins, then starts the programs that need them.
 // Where that changed something they are started again: a ServiceAccount that
 // was deleted with its namespace took its tokens along, and kinds are looked
 // up once.
-func (sup *supervisor) startClients(ctx context.Context, management *plane, w Wanted) {
-	cp := management.controlPlane()
+func (sup *supervisor) setUp(ctx context.Context, cp *devstack.ControlPlane, w Wanted) {
 	changed, err := sup.setup.apply(ctx, cp)
 	if err != nil {
 		sup.log.Print(err)
@@ -57,14 +71,27 @@ func (sup *supervisor) startClients(ctx context.Context, management *plane, w Wa
 			sup.log.Print(err)
 		}
 	}
-	for _, c := range sup.clients {
-		if changed || !c.wanted(w) {
-			c.stop()
+	if changed {
+		for _, u := range sup.units {
+			if u.stage == onceSetUp {
+				u.end()
+			}
 		}
-		if !c.wanted(w) {
+	}
+	sup.startServices(ctx, onceSetUp, cp, w)
+}
+
+// startServices starts those of one stage that are wanted, and stops the others.
+func (sup *supervisor) startServices(ctx context.Context, at stage, cp *devstack.ControlPlane, w Wanted) {
+	for _, u := range sup.units {
+		if u.stage != at {
 			continue
 		}
-		if err := c.start(ctx, cp); err != nil {
+		if !u.wanted(w) {
+			u.stop()
+			continue
+		}
+		if err := u.start(ctx, cp, w); err != nil {
 			sup.log.Print(err)
 		}
 	}
@@ -83,8 +110,8 @@ func comparePlanes(a, b *plane) int {
 
 // stopAll ends everything, the programs before what they talk to.
 func (sup *supervisor) stopAll() {
-	for _, c := range sup.clients {
-		c.stop()
+	for _, u := range slices.Backward(sup.units) {
+		u.stop()
 	}
 	var group sync.WaitGroup
 	for _, p := range sup.planes {

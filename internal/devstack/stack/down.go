@@ -19,7 +19,7 @@ import (
 
 const (
 	// downGrace is how long the supervisor may take to stop everything.
-	downGrace = 30 * time.Second
+	downGrace = 60 * time.Second
 	// leftoverGrace is how long a process without a supervisor may take to end.
 	leftoverGrace = 3 * time.Second
 )
@@ -47,6 +47,10 @@ func (s *Stack) Down(ctx context.Context, purge bool, out io.Writer) error {
 	}
 	left, err := s.endLeftovers()
 	if err != nil {
+		return err
+	}
+	// What the node left, also one that was killed; the supervisor has ended the rest in order.
+	if err := s.endPods(ctx, orphanGrace, purge); err != nil {
 		return err
 	}
 	if err := os.Remove(s.stateFile()); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -15,7 +15,7 @@ import (
 // manifestPaths are the manifests that go onto the management control plane,
 // below the repository's deploy folder, in the order in which they are applied.
 func manifestPaths() []string {
-	return []string{"namespaces.yaml", "crds", "rbac", "admission"}
+	return []string{"namespaces.yaml", "crds", "rbac", "admission", "build"}
 }
 
 // manifests lists those of manifestPaths that exist and hold something.

@@ -102,7 +102,7 @@ func (s *Stack) kubeconfig(name string) string {
 // with files of the stack itself.
 func checkClusters(names []string) error {
 	for _, name := range names {
-		if err := devstack.CheckName(name, Management, programs, operatorFiles, "kubeconfig"); err != nil {
+		if err := devstack.CheckName(name, Management, programs, operatorFiles, cloudName, "kubeconfig"); err != nil {
 			return err
 		}
 	}

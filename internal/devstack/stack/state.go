@@ -37,17 +37,18 @@ func (p Phase) bad() bool { return p == Dead || p == Failed || p == NotReady }
 // Component is one row of the status: a process, or a thing to be done once,
 // which then has no pid.
 type Component struct {
-	Cluster string     `json:"cluster"`
-	Name    string     `json:"name"`
-	Phase   Phase      `json:"phase"`
-	Pid     int        `json:"pid,omitempty"`
-	Ticks   uint64     `json:"startTicks,omitempty"` // when the pid began to be this one's, in clock ticks since boot
-	Address string     `json:"address,omitempty"`    // where it serves
-	Log     string     `json:"log,omitempty"`        // file with its output
-	Started time.Time  `json:"started,omitzero"`
-	ReadyAt time.Time  `json:"readyAt,omitzero"`
-	Exit    *proc.Exit `json:"exit,omitempty"`   // how it ended, of a dead one
-	Reason  string     `json:"reason,omitempty"` // one line: why it isn't ready
+	Cluster  string     `json:"cluster"`
+	Name     string     `json:"name"`
+	Phase    Phase      `json:"phase"`
+	Pid      int        `json:"pid,omitempty"`
+	Ticks    uint64     `json:"startTicks,omitempty"` // when the pid began to be this one's, in clock ticks since boot
+	Address  string     `json:"address,omitempty"`    // where it serves
+	Log      string     `json:"log,omitempty"`        // file with its output
+	Started  time.Time  `json:"started,omitzero"`
+	ReadyAt  time.Time  `json:"readyAt,omitzero"`
+	Restarts int        `json:"restarts,omitempty"` // how often it was started again by itself
+	Exit     *proc.Exit `json:"exit,omitempty"`     // how it ended, of a dead one
+	Reason   string     `json:"reason,omitempty"`   // one line: why it isn't ready
 }
 
 // State is what a supervisor knows, as in state.json.
@@ -86,6 +87,7 @@ type Wanted struct {
 	Generation int64    `json:"generation"` // raised by each Up that wants something done
 	Clusters   []string `json:"clusters"`   // besides management, sorted
 	Operator   bool     `json:"operator"`
+	Node       string   `json:"node,omitempty"`     // the kind of node
 	NewPorts   bool     `json:"newPorts,omitempty"` // give up the addresses there were
 }
 

@@ -42,7 +42,7 @@ type supervisor struct {
 	planes     []*plane // management first
 	setup      *setup
 	plugins    *plugins
-	clients    []*clientUnit
+	units      []*unit
 	generation int64
 	settled    bool
 
@@ -66,8 +66,8 @@ func (s *Stack) Supervise(ctx context.Context, out io.Writer) error {
 		setup:    &setup{stack: s},
 		plugins:  &plugins{stack: s},
 	}
-	for _, c := range clients() {
-		sup.clients = append(sup.clients, &clientUnit{client: c, stack: s, launcher: sup.launcher})
+	for _, service := range services() {
+		sup.units = append(sup.units, &unit{service: service, stack: s, launcher: sup.launcher, log: sup.log.Printf})
 	}
 	sup.log.Printf("supervisor %d runs the stack in %s", os.Getpid(), s.Data)
 	err = sup.run(ctx)
@@ -151,7 +151,7 @@ func (sup *supervisor) current() int64 {
 
 // begin makes room for a new wish.
 func (sup *supervisor) begin(w Wanted) {
-	sup.log.Printf("wish %d: clusters %v, operator %t", w.Generation, w.Clusters, w.Operator)
+	sup.log.Printf("wish %d: clusters %v, operator %t, node %s", w.Generation, w.Clusters, w.Operator, firstOf(w.Node, NodeNone))
 	sup.mu.Lock()
 	defer sup.mu.Unlock()
 	sup.generation, sup.settled = w.Generation, false
@@ -195,8 +195,8 @@ func (sup *supervisor) state() State {
 			continue
 		}
 		st.Components = append(append(st.Components, sup.setup.rows()...), sup.plugins.rows()...)
-		for _, c := range sup.clients {
-			st.Components = append(st.Components, c.rows()...)
+		for _, u := range sup.units {
+			st.Components = append(st.Components, u.rows()...)
 		}
 	}
 	return st

@@ -26,6 +26,7 @@ const followLimit = 2*startLimit + 30*time.Second
 type UpOptions struct {
 	Clusters []string  // further control planes, added to those there were
 	Operator bool      // run the operator, where it is built
+	Node     string    // the kind of node that runs pods; "" for NodeNone
 	NewPorts bool      // give up the addresses of control planes that don't run
 	Out      io.Writer // progress and what to do next
 
@@ -42,6 +43,9 @@ type UpOptions struct {
 // When ctx ends first the stack goes on starting without us.
 func (s *Stack) Up(ctx context.Context, o UpOptions) error {
 	if err := checkClusters(o.Clusters); err != nil {
+		return err
+	}
+	if err := s.checkNode(o.Node); err != nil {
 		return err
 	}
 	binary, err := devstack.Binary()
@@ -103,6 +107,7 @@ func merge(was Wanted, o UpOptions) Wanted {
 		Format:   format,
 		Clusters: slices.Compact(clusters),
 		Operator: o.Operator,
+		Node:     o.Node,
 		NewPorts: o.NewPorts,
 	}
 }
@@ -184,9 +189,9 @@ func (s *Stack) conclude(told teller, st State, w Wanted) error {
 		return s.printAddresses(out)
 	}
 	fmt.Fprintf(out, "the stack is up, after %.1f s\n", time.Since(told.start).Seconds())
-	for _, c := range clients() {
-		if c.wanted(w) && s.Repo != "" && fileIdentity(s.program(c.name)) == "" {
-			fmt.Fprintf(out, "%s is left out: it isn't built (make build)\n", c.name)
+	for _, service := range services() {
+		if service.makes != "" && service.wanted(w) && s.Repo != "" && fileIdentity(service.program(s, w)) == "" {
+			fmt.Fprintf(out, "%s is left out: it isn't built (%s)\n", service.name, service.makes)
 		}
 	}
 	return s.printAddresses(out)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"darkshift.io/infrared/internal/devstack/pki"
 	"darkshift.io/infrared/internal/devstack/proc"
@@ -105,7 +106,17 @@ func (cp *ControlPlane) apiServerArgs() []string {
 			"--audit-policy-file="+cp.auditPolicyFile(),
 		)
 	}
-	return append(args, cp.opts.APIServerArgs...)
+	return override(args, cp.opts.APIServerArgs)
+}
+
+// override puts more after args and leaves out those that more gives too: a
+// flag that takes a list would else hold both.
+func override(args, more []string) []string {
+	name := func(arg string) string { before, _, _ := strings.Cut(arg, "="); return before }
+	args = slices.DeleteFunc(args, func(arg string) bool {
+		return slices.ContainsFunc(more, func(other string) bool { return name(other) == name(arg) })
+	})
+	return append(args, more...)
 }
 
 func (cp *ControlPlane) controllerManagerArgs() []string {

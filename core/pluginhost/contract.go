@@ -14,9 +14,6 @@ import (
 // The checks of what a plugin answers. They are those on which the host's own safety rests; the rest of the contract is for
 // the kit that authors run. Each returns the answer as it may be used, or what is wrong with it.
 
-// accept takes any answer.
-func accept[T any](answer T) (T, error) { return answer, nil }
-
 // checkConnect lets no plugin lead the host to another API server than it asked about, nor have it store what can't be stored.
 func checkConnect(req provider.ConnectRequest, c provider.Connection) (provider.Connection, error) {
 	if err := checkConnection(req, c); err != nil {

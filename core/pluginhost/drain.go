@@ -9,7 +9,7 @@ import "context"
 // process is gone, and kills it when hard ends.
 func (s *supervisor) drain(hard context.Context, r *running) {
 	s.await(hard, r)
-	ctx, cancel := context.WithTimeout(hard, stopTime)
+	ctx, cancel := context.WithTimeout(hard, s.stopTime)
 	defer cancel()
 	if err := r.Stop(ctx); err != nil {
 		s.log.Info("a plugin did not stop in order", "plugin", s.name, "why", err.Error())

@@ -52,6 +52,8 @@ type settings struct {
 	isAttached func(name string) bool
 	// random gives numbers in [0, 1), for jitter.
 	random func() float64
+	// stopTime is how long a plugin may take to end once it has been told to.
+	stopTime time.Duration
 	// hurry is closed when the host closes: nobody waits for running calls any more.
 	hurry chan struct{}
 }
@@ -70,7 +72,7 @@ func newHost(o Options, dial dialer) *Host {
 		settings: settings{
 			dial: dial, clock: o.Clock, log: o.Log, metrics: newMetrics(o.Metrics, o.Log), changed: o.Changed,
 			isAttached: func(name string) bool { _, ok := o.Attach[name]; return ok },
-			random:     rand.Float64, hurry: make(chan struct{}),
+			random:     rand.Float64, stopTime: o.StopTime, hurry: make(chan struct{}),
 		},
 		begin:   func() (context.Context, context.CancelFunc) { return context.WithCancel(life) },
 		cutAll:  cutAll,

@@ -6,6 +6,7 @@ package pluginhost
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,13 +33,21 @@ func (o Options) dialer() dialer {
 		p, err := plugin.Dial(ctx, plugin.Launch{
 			Path: path, SHA256: strings.ToLower(spec.SHA256), Sums: sums,
 			Env: o.Env, SocketFolder: o.SocketFolder,
-			Output: newOutput(o.Log.WithValues("plugin", name), o.Clock),
+			Output: o.output(name),
 		})
 		if err != nil {
 			return nil, err
 		}
 		return p, nil
 	}
+}
+
+// output is where a plugin's lines go.
+func (o Options) output(name string) io.Writer {
+	if o.Output != nil {
+		return o.Output
+	}
+	return newOutput(o.Log.WithValues("plugin", name), o.Clock)
 }
 
 // resolve finds a plugin's binary. Its path is free of symbolic links, and within the folder.

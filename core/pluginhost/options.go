@@ -4,7 +4,9 @@
 package pluginhost
 
 import (
+	"io"
 	"slices"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,8 +35,14 @@ type Options struct {
 	SocketFolder string
 	// Env is the whole environment of a plugin, as KEY=value, beside what the handshake needs.
 	Env []string
-	// Log gets what happens to plugins and what they print.
+	// Log gets what happens to plugins, and what they print where there is no Output.
 	Log logr.Logger
+	// Output gets every line that a plugin prints as it is, one a call, with its end; lines are left out where it is slow. nil: they are
+	// logged, no more than a log bears.
+	Output io.Writer
+	// StopTime is how long a plugin may take to end in order once it has been told to, its running calls included; 0: 30 s. What Close is
+	// given ends it sooner.
+	StopTime time.Duration
 	// Metrics is where the host's metrics are registered; nil: nowhere.
 	Metrics prometheus.Registerer
 	// Clock tells the time; nil: the machine's.
@@ -50,6 +58,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Log.GetSink() == nil {
 		o.Log = logr.Discard()
+	}
+	if o.StopTime == 0 {
+		o.StopTime = stopTime
 	}
 	if o.Changed == nil {
 		o.Changed = func(string) {}

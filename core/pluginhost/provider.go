@@ -26,11 +26,15 @@ func (s supervised) Connect(ctx context.Context, req provider.ConnectRequest) (p
 	}, func(c provider.Connection) (provider.Connection, error) { return checkConnect(req, c) })
 }
 
-// Build implements provider.Provider. Its result counts also where there is an error.
+// Build implements provider.Provider. Its result counts also where there is an error, so it is held against the contract then too.
 func (s supervised) Build(ctx context.Context, req provider.BuildRequest, r provider.Reporter) (provider.BuildResult, error) {
 	return call(ctx, s, verbBuild, func(ctx context.Context, p provider.Provider) (provider.BuildResult, error) {
-		return p.Build(ctx, req, r)
-	}, accept[provider.BuildResult])
+		result, err := p.Build(ctx, req, fitting{r})
+		if err != nil {
+			result, _ = checkBuild(result)
+		}
+		return result, err
+	}, checkBuild)
 }
 
 // Snapshot implements provider.Provider.

@@ -81,6 +81,30 @@ const (
 	KeyLedger   = "ledger.json.gz"   // ledger: a Ledger
 	KeyPlan     = "plan"             // plan: the saved plan
 	KeyDigest   = "digest"           // plan: its digest
+	KeyChanges  = "changes.json.gz"  // plan: its changes, as compressed JSON of []provider.Change, also where the plan itself is too large to be kept
+)
+
+// The annotations on OpenTofu's Lease that say which pod took it last, by infrared-build. While the Lease has a holder, that is it.
+const (
+	StampJob    = "infrared.darkshift.io/job"
+	StampJobUID = "infrared.darkshift.io/job-uid"
+	StampPod    = "infrared.darkshift.io/pod"
+	StampPodUID = "infrared.darkshift.io/pod-uid"
+	StampNode   = "infrared.darkshift.io/node"
+	// StampLock is the lock's ID: where it is another than the holder, somebody took the lock past infrared-build, and the rest is old.
+	StampLock = "infrared.darkshift.io/lock"
+)
+
+// The environment by which infrared-build knows its run, beside the names of its objects.
+const (
+	EnvNamespace = "INFRARED_NAMESPACE"
+	EnvRecord    = "INFRARED_RECORD" // the record's name
+	EnvSuffix    = "INFRARED_SUFFIX" // Names.Suffix
+	EnvJob       = "JOB_NAME"
+	EnvJobUID    = "JOB_UID"
+	EnvPod       = "POD_NAME"
+	EnvPodUID    = "POD_UID"
+	EnvNode      = "NODE_NAME"
 )
 
 // Where things are in the pod.

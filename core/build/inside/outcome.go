@@ -1,0 +1,175 @@
+// Copyright 2026 The Infrared Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inside
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/build/run"
+	"darkshift.io/infrared/core/pluginhost"
+	"darkshift.io/infrared/sdk/provider"
+)
+
+const reasonInterrupted = v1alpha1.ReasonInterrupted
+
+// failure is what an error is to the operator.
+func (s *session) failure(ctx, life context.Context, err error) *run.Failure {
+	f := &run.Failure{Reason: provider.KindOf(err).Row().Reason, Message: s.red.text(err.Error())}
+	var typed *provider.Error
+	if errors.As(err, &typed) {
+		f.Field, f.Message = typed.Field, s.red.text(typed.Message)
+	}
+	switch {
+	case ctx.Err() != nil:
+		f.Reason = reasonInterrupted
+	case errors.Is(err, pluginhost.ErrUnusable):
+		f.Reason = v1alpha1.ReasonProviderUnavailable
+	case errors.Is(err, provider.Conflict):
+		if holder := s.holder(life); holder != "" {
+			f.Reason = v1alpha1.ReasonStateLocked
+			f.Message += holder
+		}
+	}
+	return f
+}
+
+// holder says which pod holds the state's lock; empty: nobody does.
+func (s *session) holder(life context.Context) string {
+	ctx, cancel := context.WithTimeout(life, tryTime)
+	defer cancel()
+	lease, err := s.objects.readLease(ctx)
+	if err != nil || ptr.Deref(lease.Spec.HolderIdentity, "") == "" {
+		return ""
+	}
+	pod := lease.Annotations[run.StampPod]
+	if pod == "" {
+		return fmt.Sprintf(" (lock %s)", *lease.Spec.HolderIdentity)
+	}
+	return fmt.Sprintf(" (lock %s, taken by pod %s on node %s)", *lease.Spec.HolderIdentity, pod, lease.Annotations[run.StampNode])
+}
+
+// looksAround says whether to look for what an earlier run left: it ended without telling, and the plugin works.
+func (s *session) looksAround(err error) bool {
+	lost := s.before.Running != "" && s.before.Running != s.objects.record
+	return (s.order.Interrupted || lost) && !errors.Is(err, pluginhost.ErrUnusable) && !errors.Is(err, errStopped)
+}
+
+// sweep adds what is provably the cluster's and nobody has accounted for.
+func (s *session) sweep(life context.Context, outcome *run.Outcome) {
+	made := s.ledger.snapshot().Made
+	findings, err := s.host.Provider(s.order.Plugin, s.cloud()).Sweep(life, provider.SweepRequest{Cluster: s.order.Cluster, Credentials: s.creds, Recorded: made})
+	if err != nil {
+		if !errors.Is(err, provider.Unsupported) {
+			s.events.Report(provider.Event{
+				Kind: provider.EventWarning, Time: s.run.Clock.Now(),
+				Message: "what the interrupted run before this one may have left was not looked for: " + err.Error(),
+			})
+		}
+		return
+	}
+	known := map[string]bool{}
+	for _, list := range [][]provider.Resource{made, outcome.Resources, outcome.LeftBehind} {
+		for _, resource := range list {
+			known[resource.ID] = true
+		}
+	}
+	for _, finding := range slices.Concat(findings.Present, findings.Unknown) {
+		if !known[finding.Resource.ID] {
+			known[finding.Resource.ID] = true
+			outcome.LeftBehind = append(outcome.LeftBehind, s.red.resource(finding.Resource))
+		}
+	}
+}
+
+// end writes down how the run ended: the ledger, and last the outcome with the last of the progress and the log.
+func (s *session) end(ctx context.Context, outcome run.Outcome) error {
+	s.stopLoops()
+	s.loops.Wait()
+	s.out.say(words(outcome))
+	ctx, cancel := context.WithTimeout(ctx, writePatience)
+	defer cancel()
+	s.settle(outcome)
+	if err := s.ledger.write(ctx); err != nil {
+		// The outcome is worth more than a ledger that does not fit: what it lists is in it too.
+		s.out.say(err.Error())
+	}
+	packed, err := packOutcome(outcome)
+	if err != nil {
+		return err
+	}
+	progress, err := run.Pack(s.progress.newest())
+	if err != nil {
+		return err
+	}
+	err = s.objects.changeConfigMap(ctx, s.objects.record, func(record *corev1.ConfigMap) error {
+		record.BinaryData[run.KeyProgress], record.BinaryData[run.KeyOutcome] = progress, packed
+		s.progress.putLog(record)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("writing the outcome into ConfigMap %s: %w", s.objects.record, err)
+	}
+	return nil
+}
+
+// settle brings the ledger up to the outcome. After a run that succeeded, what is neither in the state nor left behind is gone.
+func (s *session) settle(outcome run.Outcome) {
+	s.ledger.change(func(l *run.Ledger) {
+		l.Running, l.LeftBehind = "", outcome.LeftBehind
+		if outcome.Failure != nil {
+			return
+		}
+		there := map[string]bool{}
+		for _, list := range [][]provider.Resource{outcome.Resources, outcome.LeftBehind} {
+			for _, resource := range list {
+				there[resource.ID] = true
+			}
+		}
+		l.Made = slices.DeleteFunc(slices.Clone(l.Made), func(r provider.Resource) bool { return !there[r.ID] })
+		switch s.order.Action {
+		case provider.ActionApply:
+			applied := outcome
+			applied.Changes = nil
+			l.Applied = &applied
+		case provider.ActionDestroy:
+			l.Applied = nil
+		case provider.ActionPlan:
+		}
+	})
+}
+
+// largestOutcome leaves room for the order and some log.
+const largestOutcome = 800 << 10
+
+// packOutcome leaves out, where all does not fit, the end of the lists.
+func packOutcome(outcome run.Outcome) ([]byte, error) {
+	for most := 10_000; ; most /= 2 {
+		packed, err := run.Pack(outcome)
+		if err != nil || len(packed) <= largestOutcome || most == 0 {
+			return packed, err
+		}
+		outcome.Changes = outcome.Changes[:min(len(outcome.Changes), most)]
+		outcome.Resources = outcome.Resources[:min(len(outcome.Resources), most)]
+		outcome.LeftBehind = outcome.LeftBehind[:min(len(outcome.LeftBehind), most)]
+	}
+}
+
+// words say how a run ended, for its log.
+func words(outcome run.Outcome) string {
+	switch f := outcome.Failure; {
+	case f == nil:
+		return "the run succeeded"
+	case f.Field != "":
+		return fmt.Sprintf("the run failed (%s): %s: %s", f.Reason, f.Field, f.Message)
+	default:
+		return fmt.Sprintf("the run failed (%s): %s", f.Reason, f.Message)
+	}
+}

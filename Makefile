@@ -15,7 +15,7 @@ FUZZTIME  ?= 60s
 
 include hack/stack.mk
 
-.PHONY: help demo test bench fuzz lint generate protocol verify build clean
+.PHONY: help demo test test-node bench fuzz lint generate protocol verify build clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ test: stack build ## Run all tests, against real API servers where they need one
 	@go -C hack/controlplane test -vet=off $(TESTFLAGS) ./...
 	@go -C hack/node test -race -vet=off -timeout 30m $(TESTFLAGS) ./...
 	@go -C examples/provider test -race -vet=off $(TESTFLAGS) ./...
+
+# It never skips: where there is no root, or no way to get a container engine, it fails and says so.
+test-node: stack build realnode ## Run a run's Job on a real kubelet, as root on Linux
+	@go test -vet=off -tags realnode -count=1 -timeout 10m $(TESTFLAGS) ./hack/realnode/e2e
 
 # One at a time, so that none slows another down.
 bench: stack build ## Run the benchmarks, which print ratios

@@ -3,7 +3,7 @@
 IR     := .dev/bin/ir
 STATIC := CGO_ENABLED=0
 
-.PHONY: ir stack
+.PHONY: ir stack realnode
 
 ir: ## Build the ir command
 	@mkdir -p .dev/bin
@@ -11,3 +11,9 @@ ir: ## Build the ir command
 
 stack: ir ## Compile the local stack: about 35 CPU minutes the first time, then nothing
 	@$(IR) dev build
+
+# A kubelet with a container engine, for ir dev up --node=real and make test-node.
+realnode: ir
+	@hack/realnode/install
+	@$(IR) dev build kubelet
+	@$(STATIC) go build -o .dev/bin/realnode ./hack/realnode

@@ -58,16 +58,19 @@ type opener func() (*stack.Stack, error)
 
 func buildCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "build",
-		Short: "Compile the stack's programs (make stack does this)",
-		Args:  atMost(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:   "build [program...]",
+		Short: "Compile the stack's programs (make stack does this), or those that are named",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			programs, err := build.Choose(names)
+			if err != nil {
+				return usageError{err}
+			}
 			root, err := devstack.RepoRoot()
 			if err != nil {
 				return err
 			}
 			b := build.Builder{Root: root, Out: cmd.OutOrStdout(), Now: time.Now}
-			for _, p := range build.Programs() {
+			for _, p := range programs {
 				if err := b.Build(cmd.Context(), p); err != nil {
 					return err
 				}

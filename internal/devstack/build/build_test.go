@@ -181,3 +181,33 @@ func TestCheckDisk(t *testing.T) {
 		t.Errorf("what fits on no disk: %v, want the way out", err)
 	}
 }
+
+func TestChoose(t *testing.T) {
+	cases := map[string]struct {
+		reason, wantErr string
+		names, want     []string
+	}{
+		"no names":     {reason: "a kubelet needs root and a container engine", want: []string{"controlplane", "tofu", "node"}},
+		"an extra one": {reason: "whoever names it wants it, and nothing else", names: []string{"kubelet"}, want: []string{"kubelet"}},
+		"several":      {reason: "they are built in the table's order", names: []string{"tofu", "controlplane"}, want: []string{"controlplane", "tofu"}},
+		"unknown": {
+			reason: "building nothing would look like success", names: []string{"kublet"},
+			wantErr: `the stack has no program "kublet" to compile: choose of controlplane, tofu, node, kubelet`,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			programs, err := Choose(c.names)
+			var got []string
+			for _, p := range programs {
+				got = append(got, p.Name)
+			}
+			if (err == nil) != (c.wantErr == "") || err != nil && err.Error() != c.wantErr {
+				t.Errorf("%s: got error %v, want %q", c.reason, err, c.wantErr)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,7 @@ type Program struct {
 	Disk  int64             // bytes that a compile from nothing fills: modules and build cache
 	Stamp map[string]string // linker variable -> template over the versions below
 	Env   []string          // KEY=value for the compiler, beside what is in the environment
+	Extra bool              // built only when it is named: most machines can't run it
 
 	// VersionOf is the module whose version fills the templates of Stamp:
 	// {version} is v1.37.2, {major} 1, {minor} 37.
@@ -31,7 +33,6 @@ type Program struct {
 
 // Programs is the stack's table of programs, in the order in which they are built.
 func Programs() []Program {
-	const version = "k8s.io/component-base/version."
 	return []Program{{
 		Name:      "controlplane",
 		Dir:       "hack/controlplane",
@@ -39,13 +40,7 @@ func Programs() []Program {
 		Cost:      "about 22 minutes of CPU time, so 11 minutes on two idle cores",
 		Disk:      8 << 30,
 		VersionOf: "k8s.io/kubernetes",
-		// Without these the API server takes itself for v0.0.0.
-		Stamp: map[string]string{
-			version + "gitVersion":   "{version}",
-			version + "gitMajor":     "{major}",
-			version + "gitMinor":     "{minor}",
-			version + "gitTreeState": "clean",
-		},
+		Stamp:     kubernetes(),
 	}, {
 		Name: "tofu",
 		Cost: "about 10 minutes of CPU time, so 5 minutes on two idle cores",
@@ -64,7 +59,44 @@ func Programs() []Program {
 		Disk:      2 << 30,
 		VersionOf: "k8s.io/client-go",
 		Env:       static(),
+	}, {
+		Name:      "kubelet",
+		Dir:       "hack/kubelet",
+		Cost:      "about 2 minutes of CPU time where the control plane is compiled",
+		Disk:      8 << 30,
+		VersionOf: "k8s.io/kubernetes",
+		Stamp:     kubernetes(),
+		Extra:     true,
 	}}
+}
+
+// Choose gives the programs of these names; without names, all that are not Extra.
+func Choose(names []string) ([]Program, error) {
+	var chosen []Program
+	var all []string
+	for _, p := range Programs() {
+		all = append(all, p.Name)
+		if slices.Contains(names, p.Name) || len(names) == 0 && !p.Extra {
+			chosen = append(chosen, p)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("the stack has no program %q to compile: choose of %s", name, strings.Join(all, ", "))
+		}
+	}
+	return chosen, nil
+}
+
+// kubernetes are the variables without which a program of Kubernetes takes itself for v0.0.0.
+func kubernetes() map[string]string {
+	const version = "k8s.io/component-base/version."
+	return map[string]string{
+		version + "gitVersion":   "{version}",
+		version + "gitMajor":     "{major}",
+		version + "gitMinor":     "{minor}",
+		version + "gitTreeState": "clean",
+	}
 }
 
 // static is the environment of a program that must run where there is no C

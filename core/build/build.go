@@ -25,7 +25,6 @@ package build
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -110,26 +109,4 @@ type Teardown struct {
 	// Failed says that a destroy ran and failed: it stays so until a person asks for it again. A destroy that can't begin yet, for want of
 	// credentials or because of a lock, is not Failed: Run says what it waits for, and it begins by itself.
 	Failed bool
-}
-
-// Advance takes a Cluster that lives, and has spec.template, as far as it can get now.
-func (b *Builder) Advance(ctx context.Context, c *v1alpha1.Cluster) (Turn, error) {
-	return Turn{}, errors.New("not there yet")
-}
-
-// Destroy takes away all that was built for a Cluster that is being deleted, as far as it can get now. again says that a person has
-// asked to run a destroy again that failed; the caller withdraws it as soon as Run is another attempt.
-func (b *Builder) Destroy(ctx context.Context, c *v1alpha1.Cluster, again bool) (Teardown, error) {
-	return Teardown{}, errors.New("not there yet")
-}
-
-// Stop says whether a run of the Cluster still goes. It is waited for and never killed.
-func (b *Builder) Stop(ctx context.Context, c *v1alpha1.Cluster) (running bool, err error) {
-	return false, errors.New("not there yet")
-}
-
-// Forget takes away what runs needed, once a destroy is Done: state, plan, ledger, lock and rights. Records and Jobs stay for a week
-// after their run.
-func (b *Builder) Forget(ctx context.Context, c *v1alpha1.Cluster) error {
-	return errors.New("not there yet")
 }

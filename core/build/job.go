@@ -76,7 +76,7 @@ func (b *Builder) pod(c *v1alpha1.Cluster, record string, found Found) corev1.Po
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 		InitContainers: []corev1.Container{{
-			Name: containerInstall, Image: b.BuildImage,
+			Name: containerInstall, Image: b.BuildImage, ImagePullPolicy: corev1.PullIfNotPresent,
 			Command:                  []string{program, "install", "--plugin", found.Binary},
 			Resources:                requests(),
 			VolumeMounts:             []corev1.VolumeMount{programs, temporary},
@@ -84,7 +84,7 @@ func (b *Builder) pod(c *v1alpha1.Cluster, record string, found Found) corev1.Po
 			TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 		}},
 		Containers: []corev1.Container{{
-			Name: containerTofu, Image: cmp.Or(provision(c).Image, b.TofuImage),
+			Name: containerTofu, Image: cmp.Or(provision(c).Image, b.TofuImage), ImagePullPolicy: corev1.PullIfNotPresent,
 			Command:   []string{run.Programs + "/infrared-build", "run"},
 			Env:       environment(c, record),
 			Resources: requests(),

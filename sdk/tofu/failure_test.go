@@ -114,7 +114,7 @@ func TestMadeThing(t *testing.T) {
 	for _, thing := range []Thing{
 		{Address: `module.a["x.y"].aws_vpc.this[0]`, ID: "vpc-1", Type: "aws_vpc"}, {Address: `a.b["\""]`, ID: `i"d \ with; all`, Type: "a"},
 	} {
-		got, ok := madeThing(madeAs(thing) + "; and more")
+		got, ok := madeThing(madeAs(thing, thing.ID) + "; and more")
 		if diff := cmp.Diff(thing, got); diff != "" || !ok {
 			t.Errorf("read back (-want +got):\n%s", diff)
 		}

@@ -272,7 +272,7 @@ resource "terraform_data" "thing" { for_each = var.names }
 	q.set("names", []string{"a", "b"})
 	q.must(t)
 	as := func(id, address string) provider.Resource {
-		return provider.Resource{Kind: "terraform-data", ID: id, Proof: provider.ProofRecorded, Why: madeAs(Thing{Address: address, ID: id, Type: "terraform_data"})}
+		return provider.Resource{Kind: "terraform-data", ID: id, Proof: provider.ProofRecorded, Why: madeAs(Thing{Address: address, Type: "terraform_data"}, id)}
 	}
 	q.Ledger = []provider.Resource{
 		as("1", `terraform_data.thing["a"]`), {Kind: "disk", ID: "2", Why: "somebody saw it"}, as("3", `terraform_data.gone["c"]`),

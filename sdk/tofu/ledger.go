@@ -17,8 +17,8 @@ import (
 )
 
 // madeAs is the Why of a resource: for people, and for the import of a later run.
-func madeAs(t Thing) string {
-	return fmt.Sprintf("OpenTofu made it as %q with the ID %q of type %q", t.Address, t.ID, t.Type)
+func madeAs(t Thing, importID string) string {
+	return fmt.Sprintf("OpenTofu made it as %q with the ID %q of type %q", t.Address, importID, t.Type)
 }
 
 // madeThing reads madeAs back.
@@ -40,14 +40,22 @@ func madeThing(why string) (Thing, bool) {
 // key tells things of one type apart.
 type key struct{ kind, id string }
 
-func (t Thing) key() key { return key{t.Type, t.ID} }
+// keyOf is the same for a thing that was made and for the same one after an import.
+func (o Options) keyOf(t Thing) key { return key{t.Type, o.importID(t)} }
+
+func (o Options) importID(t Thing) string {
+	if o.ImportID == nil || t.ID == "" {
+		return t.ID
+	}
+	return o.ImportID(t)
+}
 
 // adopt imports what the ledger has and the state lacks, and returns the state after that and what could not be imported.
 func (r *run) adopt(ctx context.Context, s state) (state, []provider.Resource, error) {
 	known, taken := map[key]bool{}, map[string]bool{}
 	ids := map[string]bool{}
 	for _, thing := range s.things() {
-		known[thing.key()], taken[thing.Address] = true, true
+		known[r.o.keyOf(thing)], taken[thing.Address] = true, true
 		if resource, ok := r.resource(thing); ok {
 			ids[resource.ID] = true
 		}
@@ -57,10 +65,12 @@ func (r *run) adopt(ctx context.Context, s state) (state, []provider.Resource, e
 	// The newest first: where a thing was made twice, that one is at the address.
 	for _, resource := range slices.Backward(r.req.Ledger) {
 		thing, ok := madeThing(resource.Why)
-		if !ok && ids[resource.ID] || ok && known[thing.key()] {
+		// What was written down of a thing has the ID for its import already.
+		recorded := key{thing.Type, thing.ID}
+		if !ok && ids[resource.ID] || ok && known[recorded] {
 			continue
 		}
-		known[thing.key()] = known[thing.key()] || ok
+		known[recorded] = known[recorded] || ok
 		why := ""
 		switch {
 		case !ok || thing.ID == "":
@@ -113,11 +123,11 @@ func lastLine(err error) string {
 func (r *run) lost(s state) []provider.Resource {
 	known := map[key]bool{}
 	for _, thing := range s.things() {
-		known[thing.key()] = true
+		known[r.o.keyOf(thing)] = true
 	}
 	var lost []provider.Resource
 	for _, made := range r.made {
-		if known[made.thing.key()] {
+		if known[r.o.keyOf(made.thing)] {
 			continue
 		}
 		resource := made.resource

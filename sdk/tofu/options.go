@@ -40,6 +40,9 @@ type Options struct {
 	// Resource says what a thing is outside; false: it is nothing outside, such as a random number. Nil: everything is a thing
 	// whose kind is its type with hyphens, and its ID the attribute id.
 	Resource func(Thing) (provider.Resource, bool)
+	// ImportID is the ID by which OpenTofu imports a thing, where that is not its attribute id; nil: it always is. It must be the same
+	// before and after the thing's attributes are known.
+	ImportID func(Thing) string
 	// LocalState is the path of a file for the state, for an author's tests: then the request's State is not used. Empty: the
 	// state is where the request says.
 	LocalState string

@@ -202,6 +202,8 @@ func reason(c *tfjson.ResourceChange) string {
 		return "because of " + strings.Join(names, ", ")
 	case c.ActionReason == "replace_because_tainted":
 		return "because an earlier run did not finish it"
+	case c.ActionReason == "replace_by_triggers":
+		return "because something that it goes with is replaced"
 	}
 	return ""
 }

@@ -165,6 +165,6 @@ func (r *run) resource(t Thing) (provider.Resource, bool) {
 			return provider.Resource{}, false
 		}
 	}
-	resource.Proof, resource.Why = provider.ProofRecorded, madeAs(t)
+	resource.Proof, resource.Why = provider.ProofRecorded, madeAs(t, r.o.importID(t))
 	return resource, true
 }

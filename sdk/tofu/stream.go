@@ -149,7 +149,7 @@ func (s *stream) keep(e provider.Event, t Thing) {
 	case e.Operation == provider.OperationCreate:
 		s.run.made = append(s.run.made, made{thing: t, resource: *e.Resource})
 	case e.Operation == provider.OperationDelete:
-		s.run.made = slices.DeleteFunc(s.run.made, func(m made) bool { return m.thing.key() == t.key() })
+		s.run.made = slices.DeleteFunc(s.run.made, func(m made) bool { return s.run.o.keyOf(m.thing) == s.run.o.keyOf(t) })
 	}
 }
 

@@ -46,8 +46,9 @@ func (o *objects) writeLease(ctx context.Context, wanted *coordinationv1.Lease, 
 	if note, found := wanted.Annotations[lockInfo]; found {
 		lease.Annotations[lockInfo] = note
 	}
-	if ptr.Deref(lease.Spec.HolderIdentity, "") != "" {
+	if holder := ptr.Deref(lease.Spec.HolderIdentity, ""); holder != "" {
 		maps.Copy(lease.Annotations, pod.stamps())
+		lease.Annotations[run.StampLock] = holder
 	}
 	return o.updateLease(ctx, lease)
 }

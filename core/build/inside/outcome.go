@@ -50,7 +50,7 @@ func (s *session) holder(life context.Context) string {
 		return ""
 	}
 	pod := lease.Annotations[run.StampPod]
-	if pod == "" {
+	if pod == "" || lease.Annotations[run.StampLock] != *lease.Spec.HolderIdentity {
 		return fmt.Sprintf(" (lock %s)", *lease.Spec.HolderIdentity)
 	}
 	return fmt.Sprintf(" (lock %s, taken by pod %s on node %s)", *lease.Spec.HolderIdentity, pod, lease.Annotations[run.StampNode])

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/build/run"
@@ -24,6 +25,9 @@ type saved struct {
 
 func (s *session) readPlan(ctx context.Context) (saved, error) {
 	secret, err := s.objects.getSecret(ctx, s.objects.names.Plan())
+	if apierrors.IsNotFound(err) {
+		return saved{}, nil
+	}
 	if err != nil {
 		return saved{}, fmt.Errorf("reading the saved plan in Secret %s: %w", s.objects.names.Plan(), err)
 	}
@@ -64,6 +68,10 @@ func (s *session) keepPlan(ctx context.Context, plan *provider.BuildResult) erro
 			}
 		}
 	})
+	if apierrors.IsNotFound(err) {
+		// It goes with its Cluster, whose deletion may have begun. An apply plans again where it finds none.
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("keeping the plan in Secret %s: %w", s.objects.names.Plan(), err)
 	}

@@ -7,10 +7,12 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"strings"
@@ -20,6 +22,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 
 	"darkshift.io/infrared/sdk/provider"
 )
@@ -33,6 +37,8 @@ type proxy struct {
 	token     string
 	server    *http.Server
 	url       string
+	authority []byte // PEM of the certificate
+	decoder   runtime.Decoder
 }
 
 // largestBody is how much the proxy reads of a request: the largest state in base64 fits, and more so that one above that is told how large
@@ -41,13 +47,25 @@ const largestBody = 64 << 20
 
 // startProxy serves on a port of loopback that the system chooses. Whoever starts it calls close.
 func startProxy(o *objects, namespace string, pod Pod) (*proxy, error) {
+	decoder, err := newDecoder()
+	if err != nil {
+		return nil, err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listening on loopback for OpenTofu's backend: %w", err)
 	}
-	p := &proxy{objects: o, pod: pod, namespace: namespace, token: rand.Text(), url: "http://" + listener.Addr().String()}
-	p.server = &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
-	go func() { _ = p.server.Serve(listener) }()
+	certificate, authority, err := newCertificate(o.patience.clock.Now())
+	if err != nil {
+		_ = listener.Close()
+		return nil, err
+	}
+	p := &proxy{objects: o, pod: pod, namespace: namespace, token: rand.Text(), url: "https://" + listener.Addr().String(), authority: authority, decoder: decoder}
+	p.server = &http.Server{
+		Handler: p, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13},
+	}
+	go func() { _ = p.server.ServeTLS(listener, "", "") }()
 	return p, nil
 }
 
@@ -55,7 +73,7 @@ func (p *proxy) close() { _ = p.server.Close() }
 
 // state is where the backend finds the proxy.
 func (p *proxy) state() provider.State {
-	return provider.State{Host: p.url, Token: provider.NewSecret(p.token), Namespace: p.namespace, Suffix: p.objects.names.Suffix}
+	return provider.State{Host: p.url, Token: provider.NewSecret(p.token), CA: p.authority, Namespace: p.namespace, Suffix: p.objects.names.Suffix}
 }
 
 // ServeHTTP implements http.Handler.
@@ -129,7 +147,7 @@ func (p *proxy) list() any {
 
 func (p *proxy) putState(ctx context.Context, r *http.Request) (any, error) {
 	var sent corev1.Secret
-	if err := read(r, &sent); err != nil {
+	if err := p.read(r, &sent); err != nil {
 		return nil, err
 	}
 	return typed(p.objects.writeState(ctx, sent.ResourceVersion, sent.Data[keyState]))
@@ -137,7 +155,7 @@ func (p *proxy) putState(ctx context.Context, r *http.Request) (any, error) {
 
 func (p *proxy) putLease(ctx context.Context, r *http.Request) (any, error) {
 	var sent coordinationv1.Lease
-	if err := read(r, &sent); err != nil {
+	if err := p.read(r, &sent); err != nil {
 		return nil, err
 	}
 	return typedLease(p.objects.writeLease(ctx, &sent, p.pod))
@@ -161,7 +179,7 @@ func typedLease(lease *coordinationv1.Lease, err error) (any, error) {
 }
 
 // read decodes a request. Its text is never quoted: it holds the state.
-func read(r *http.Request, into any) error {
+func (p *proxy) read(r *http.Request, into runtime.Object) error {
 	body, err := io.ReadAll(io.LimitReader(r.Body, largestBody+1))
 	if err != nil {
 		return failure(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the request broke off")
@@ -170,8 +188,17 @@ func read(r *http.Request, into any) error {
 		return failure(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, fmt.Sprintf(
 			"the state is larger than %d MiB, and at most %d KiB compressed can be kept: split the template into several clusters", largestBody>>20, largestState>>10))
 	}
-	if json.Unmarshal(body, into) != nil {
-		return failure(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the request is no JSON of that kind")
+	if _, _, err := p.decoder.Decode(body, nil, into); err != nil {
+		return failure(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the request is no object of that kind")
 	}
 	return nil
+}
+
+// newDecoder reads the two kinds of object in either form: the backend's two clients send JSON and protobuf.
+func newDecoder() (runtime.Decoder, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("reading Kubernetes' objects: %w", err)
+	}
+	return serializer.NewCodecFactory(scheme).UniversalDeserializer(), nil
 }

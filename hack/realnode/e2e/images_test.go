@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The images of the tests, both made of this machine's files.
+// The images of the tests, made of this repository's programs; the second has a shell of this machine too.
 const (
 	buildImage = "infrared-build:dev"
 	tofuImage  = "infrared-tofu:dev"
@@ -20,13 +20,19 @@ const (
 
 // writeImages writes the node's table of images.
 func (s *stack) writeImages() error {
-	data, err := yaml.Marshal(map[string]any{"images": []any{
-		map[string]any{
-			"image": tofuImage,
-			"files": map[string]string{"/usr/local/bin/tofu": s.program("tofu"), "/bin/sh": "/bin/sh", "/usr/bin/git": "/usr/bin/git"},
-			"env":   []string{"PATH=/usr/local/bin:/usr/bin:/bin"},
-		},
-	}})
+	type image struct {
+		Image string            `json:"image"`
+		Files map[string]string `json:"files"`
+		Env   []string          `json:"env,omitempty"`
+	}
+	data, err := yaml.Marshal(map[string][]image{"images": {{
+		Image: buildImage,
+		Files: map[string]string{"/usr/local/bin/infrared-build": s.program("infrared-build"), "/usr/local/lib/infrared/plugins": s.program("plugins")},
+	}, {
+		Image: tofuImage,
+		Files: map[string]string{"/usr/local/bin/tofu": s.program("tofu"), "/bin/sh": "/bin/sh", "/bin/sleep": "/bin/sleep"},
+		Env:   []string{"PATH=/usr/local/bin:/usr/bin:/bin"},
+	}}})
 	if err != nil {
 		return err
 	}

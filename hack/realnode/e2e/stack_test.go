@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,9 +46,9 @@ type stack struct {
 // shared is set once, by TestMain.
 var shared *stack
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { os.Exit(runAll(m)) }
 
-func run(m *testing.M) int {
+func runAll(m *testing.M) int {
 	// Sockets lie in it, whose addresses must be short.
 	dir, err := os.MkdirTemp("", "irn-")
 	if err != nil {
@@ -82,7 +81,7 @@ func (s *stack) up(ctx context.Context) error {
 	if s.root, err = devstack.RepoRoot(); err != nil {
 		return err
 	}
-	for _, name := range []string{"realnode", "kubelet", "controlplane", "tofu"} {
+	for _, name := range []string{"realnode", "kubelet", "controlplane", "tofu", "infrared-build", "plugins/fake"} {
 		if _, err := os.Stat(s.program(name)); err != nil {
 			return fmt.Errorf("%w: run make test-node, which builds it", err)
 		}
@@ -101,16 +100,21 @@ func (s *stack) up(ctx context.Context) error {
 	if s.client, err = kubernetes.NewForConfig(s.admin); err != nil {
 		return err
 	}
+	for _, part := range []string{"namespaces.yaml", "crds"} {
+		if out, err := s.kubectl(ctx, "apply", "--server-side", "-f", filepath.Join(s.root, "deploy", part)); err != nil {
+			return fmt.Errorf("applying deploy/%s: %w: %s", part, err, out)
+		}
+	}
+	if out, err := s.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"); err != nil {
+		return fmt.Errorf("waiting for the CRDs: %w: %s", err, out)
+	}
 	if err := s.mutate(ctx); err != nil {
 		return err
 	}
 	if err := s.writeImages(); err != nil {
 		return err
 	}
-	if err := s.startNode(); err != nil {
-		return err
-	}
-	return s.waitReady(ctx)
+	return s.startNode(ctx)
 }
 
 func (s *stack) program(name string) string { return filepath.Join(s.root, ".dev", "bin", name) }
@@ -130,7 +134,9 @@ func (s *stack) mutate(ctx context.Context) error {
 	return nil
 }
 
-func (s *stack) startNode() error {
+// startNode returns when the node takes pods.
+func (s *stack) startNode(ctx context.Context) error {
+	since := time.Now().Truncate(time.Second) // the API's times are in whole seconds
 	files, err := s.plane.NodeFiles(nodeName, time.Now())
 	if err != nil {
 		return err
@@ -152,11 +158,11 @@ func (s *stack) startNode() error {
 	}
 	s.ended = make(chan error, 1)
 	go func(node *exec.Cmd, ended chan<- error) { ended <- node.Wait() }(s.node, s.ended)
-	return nil
+	return s.waitReady(ctx, since)
 }
 
-// waitReady returns when the node takes pods.
-func (s *stack) waitReady(ctx context.Context) error {
+// waitReady returns when the node that was started at since takes pods.
+func (s *stack) waitReady(ctx context.Context, since time.Time) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the node is not ready after a minute"))
 	defer cancel()
 	go func(ended chan error) {
@@ -175,7 +181,7 @@ func (s *stack) waitReady(ctx context.Context) error {
 				}
 			}
 			for _, c := range n.Status.Conditions {
-				if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+				if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && !c.LastHeartbeatTime.Time.Before(since) {
 					return true
 				}
 			}
@@ -242,5 +248,3 @@ func (s *stack) kubectlIn(ctx context.Context, stdin string, args ...string) (st
 	err := cmd.Run()
 	return out.String(), err
 }
-
-var _ = io.EOF

@@ -85,6 +85,8 @@ func Run(ctx context.Context, o Options) error {
 	if err := makeCgroups(cgroupName(o.Root)); err != nil {
 		return err
 	}
+	// Groups that hold pods can't be removed, and stay for the next Run, or for Stop.
+	defer func() { _ = removeCgroups(cgroupName(o.Root)) }()
 	n := &node{Options: o, launcher: proc.NewLauncher(), imported: map[string]string{}}
 	defer n.launcher.Close()
 	return n.run(ctx)

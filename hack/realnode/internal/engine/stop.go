@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,7 @@ func Stop(ctx context.Context, root string, grace time.Duration, purge bool) err
 		return err
 	}
 	removeLogLinks(root)
+	removeDeadSocket()
 	if purge {
 		return os.RemoveAll(root)
 	}
@@ -199,6 +201,20 @@ func removeLogLinks(root string) {
 		if target, err := os.Readlink(path); err == nil && strings.HasPrefix(target, root+"/") {
 			_ = os.Remove(path)
 		}
+	}
+}
+
+// removeDeadSocket removes the socket that a kubelet makes for device plugins, in a folder that can't be chosen, unless another kubelet
+// listens there.
+func removeDeadSocket() {
+	const socket = "/var/lib/kubelet/device-plugins/kubelet.sock"
+	conn, err := net.Dial("unix", socket)
+	if err == nil {
+		_ = conn.Close()
+		return
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		_ = os.Remove(socket)
 	}
 }
 

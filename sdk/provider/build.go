@@ -123,9 +123,16 @@ type Change struct {
 	Why string
 }
 
+// WhyUnfinished is the reason for replacing what an earlier run began to make and did not finish.
+const WhyUnfinished = "because an earlier run did not finish it"
+
 // Loses says whether the change destroys or replaces something that is guarded: see [Template.Guarded]. The keys of instances in the
-// address do not count: terraform_data.node["a"] is guarded by terraform_data.node.
+// address do not count: terraform_data.node["a"] is guarded by terraform_data.node. What was never finished is no loss: an interrupted run
+// could not be gone on with otherwise.
 func (c Change) Loses(guarded []string) bool {
+	if c.Operation == OperationReplace && c.Why == WhyUnfinished {
+		return false
+	}
 	if !c.Operation.Destructive() || len(guarded) == 0 {
 		return c.Operation.Destructive()
 	}

@@ -41,6 +41,10 @@ func TestLoses(t *testing.T) {
 			"nothing is lost",
 			provider.Change{Address: "aws_eks_node_group.n", Type: "aws_eks_node_group", Operation: provider.OperationUpdate}, false, false,
 		},
+		"unfinished": {
+			"what was never finished is no loss, or an interrupted run could not be gone on with",
+			provider.Change{Address: "aws_eks_node_group.n", Type: "aws_eks_node_group", Operation: provider.OperationReplace, Why: provider.WhyUnfinished}, false, false,
+		},
 		"all": {
 			"where nothing is named, everything is guarded",
 			provider.Change{Address: "null_resource.x", Type: "null_resource", Operation: provider.OperationDelete}, true, true,

@@ -201,7 +201,7 @@ func reason(c *tfjson.ResourceChange) string {
 	case len(names) > 0:
 		return "because of " + strings.Join(names, ", ")
 	case c.ActionReason == "replace_because_tainted":
-		return "because an earlier run did not finish it"
+		return provider.WhyUnfinished
 	case c.ActionReason == "replace_by_triggers":
 		return "because something that it goes with is replaced"
 	}

@@ -68,16 +68,16 @@ verify: $(BIN)/controller-gen ## Fail on stale generated files, formatting, vet,
 
 # A plugin is a folder of its own. Its SHA-256 is pinned, so the same code must give the same file wherever and whenever it is
 # compiled. What no folder stands for any more is removed. Programs and plugins run in containers, too, where there is no
-# C library.
+# C library, and as a user who is nobody.
 PLUGINS = $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
 # The provider of the local stack, which is its own cloud, too.
 FAKE    = $(patsubst hack/%/main.go,%,$(wildcard hack/fake/main.go))
 
 build: ## Compile our programs into .dev/bin, and the plugins into .dev/bin/plugins
-	@mkdir -p $(BIN)/plugins
-	@$(STATIC) go build -p $(PARALLEL) -o $(BIN)/ ./cmd/...
+	@umask 022 && mkdir -p $(BIN)/plugins
+	@umask 022 && $(STATIC) go build -p $(PARALLEL) -o $(BIN)/ ./cmd/...
 	@rm -f $(filter-out $(PLUGINS:%=$(BIN)/plugins/%) $(FAKE:%=$(BIN)/plugins/%),$(wildcard $(BIN)/plugins/*))
-	@$(if $(PLUGINS)$(FAKE),$(STATIC) go build -p $(PARALLEL) -trimpath -buildvcs=false -o $(BIN)/plugins/ $(PLUGINS:%=./plugins/%) $(FAKE:%=./hack/%))
+	@$(if $(PLUGINS)$(FAKE),umask 022 && $(STATIC) go build -p $(PARALLEL) -trimpath -buildvcs=false -o $(BIN)/plugins/ $(PLUGINS:%=./plugins/%) $(FAKE:%=./hack/%))
 
 clean: ## Stop the local stack and remove .dev, compiled programs included
 	@if [ -x $(IR) ]; then $(IR) dev down; fi

@@ -6,14 +6,14 @@ STATIC := CGO_ENABLED=0
 .PHONY: ir stack realnode
 
 ir: ## Build the ir command
-	@mkdir -p .dev/bin
+	@umask 022 && mkdir -p .dev/bin
 	@$(STATIC) go build -o $(IR) ./cmd/ir
 
 stack: ir ## Compile the local stack: about 35 CPU minutes the first time, then nothing
-	@$(IR) dev build
+	@umask 022 && $(IR) dev build
 
 # A kubelet with a container engine, for ir dev up --node=real and make test-node.
 realnode: ir
 	@hack/realnode/install
-	@$(IR) dev build kubelet
+	@umask 022 && $(IR) dev build kubelet
 	@$(STATIC) go build -o .dev/bin/realnode ./hack/realnode

@@ -97,6 +97,7 @@ type bench struct {
 	*stack.Stack
 	t    *testing.T
 	repo string
+	pods []string // UIDs of those that were started
 }
 
 // providersCRD has the names of the real one, which a test of the stack needs no more of.

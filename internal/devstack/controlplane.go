@@ -155,7 +155,7 @@ func (cp *ControlPlane) Start(ctx context.Context) error {
 func (cp *ControlPlane) startOnce(ctx context.Context) error {
 	// Somebody may have come since the API server died. It would try to listen
 	// for half a minute and then say nothing of a way out.
-	if !cp.runs(APIServer) && !portFreeSoon(cp.port) {
+	if !cp.runs(APIServer) && !PortFreeSoon(cp.port) {
 		return cp.portTaken()
 	}
 	for _, c := range []string{Etcd, APIServer} {

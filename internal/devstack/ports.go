@@ -54,7 +54,7 @@ func choosePort(dir, name string, fresh bool) (int, error) {
 		case errors.Is(err, os.ErrNotExist):
 		case err != nil:
 			return 0, err
-		case !portFreeSoon(port):
+		case !PortFreeSoon(port):
 			return 0, &PortTakenError{Name: name, Port: port, Holder: proc.PortHolder(port)}
 		default:
 			return port, nil
@@ -93,7 +93,9 @@ func FreePort() (int, error) {
 // portPatience is how long a dying process may hold its port.
 const portPatience = 5 * time.Second
 
-func portFreeSoon(port int) bool {
+// PortFreeSoon says whether a TCP port of 127.0.0.1 can be listened on. It waits
+// for a process that is just ending.
+func PortFreeSoon(port int) bool {
 	for end := time.Now().Add(portPatience); ; <-time.After(readyPoll) {
 		if portFree(port) {
 			return true

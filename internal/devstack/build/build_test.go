@@ -58,6 +58,22 @@ func TestBuild(t *testing.T) {
 		t.Errorf("a second build printed %q (%v)", out.String(), err)
 	}
 
+	rebuilt := func(reason string) {
+		t.Helper()
+		out.Reset()
+		if err := b.Build(context.Background(), p); err != nil || !strings.Contains(out.String(), "built in") {
+			t.Errorf("%s, and the build printed %q (%v)", reason, out.String(), err)
+		}
+	}
+	write(t, filepath.Join(root, "hack", "tiny", "dep", "dep.go"), "package dep\n\n// Another.\nvar Version string\n")
+	rebuilt("a file in a folder of the module has changed")
+	p.Env = []string{"CGO_ENABLED=0"}
+	rebuilt("the compiler's environment has changed")
+	write(t, filepath.Join(root, "hack", "tiny", "dep", "dep_test.go"), "package dep\n")
+	if out.Reset(); b.Build(context.Background(), p) != nil || out.String() != "tiny (v1.2.3) is up to date\n" {
+		t.Errorf("a test was added, and the build printed %q", out.String())
+	}
+
 	write(t, main, "package main\n\nfunc main() { nonsense }\n")
 	err = b.Build(context.Background(), p)
 	if err == nil || !strings.Contains(err.Error(), "undefined: nonsense") {

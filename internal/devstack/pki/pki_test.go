@@ -45,6 +45,9 @@ func verify(t *testing.T, f pki.Files, name, issuer string, usage x509.ExtKeyUsa
 func TestCertificates(t *testing.T) {
 	now := time.Now()
 	f := ensure(t, t.TempDir(), now)
+	if err := f.EnsureNode("local", now); err != nil {
+		t.Fatalf("EnsureNode: %v", err)
+	}
 	server, client := x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth
 	tests := map[string]struct {
 		reason string
@@ -64,6 +67,10 @@ func TestCertificates(t *testing.T) {
 		"Kubelet":           {"The API server is a client of kubelets.", pki.KubeletClient, pki.CA, client, "", true},
 		"FrontProxy":        {"Aggregated servers trust another authority.", pki.FrontProxy, pki.FrontProxyCA, client, "", true},
 		"FrontProxyAsUser":  {"Whoever may say who the user is must not be a user.", pki.FrontProxy, pki.CA, client, "", false},
+		"Node":              {"A node is a client of the API server.", pki.NodeClient("local"), pki.CA, client, "", true},
+		"NodeAsServer":      {"With that it can't pose as the API server.", pki.NodeClient("local"), pki.CA, server, "", false},
+		"NodeServing":       {"The API server asks it for logs by its loopback address.", pki.NodeServing("local"), pki.CA, server, "127.0.0.1", true},
+		"NodeServingClient": {"What it shows then is no user.", pki.NodeServing("local"), pki.CA, client, "", false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

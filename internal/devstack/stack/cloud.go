@@ -12,10 +12,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"darkshift.io/infrared/internal/devstack"
 	"darkshift.io/infrared/internal/devstack/folder"
+	"darkshift.io/infrared/internal/devstack/proc"
 )
 
 // cloudName is the component's, its folder's, and cloud.env's, so no cluster may
@@ -83,15 +85,23 @@ type cloudAccess struct {
 }
 
 // cloudAccess reads cloud.env, which is what people make a credentials Secret of,
-// or makes it. Address and token stay, because Secrets hold them.
+// or makes it. Address and token stay, because Secrets hold them; a port that
+// somebody else has taken is given up only when newPort asks for it.
 func (s *Stack) cloudAccess(newPort bool) (cloudAccess, error) {
 	path := s.path(cloudName + ".env")
 	access, err := readCloudAccess(path)
-	if err == nil && !newPort {
-		return access, nil
-	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return access, err
+	}
+	if err == nil {
+		port := access.port()
+		if devstack.PortFreeSoon(port) {
+			return access, nil
+		}
+		if !newPort {
+			return access, fmt.Errorf("port %s of the cloud is taken by %s: stop that, or give the cloud another port with --new-ports",
+				access.address, firstOf(proc.PortHolder(port), "another program"))
+		}
 	}
 	if access.token == "" {
 		access.token = rand.Text()
@@ -116,8 +126,15 @@ func readCloudAccess(path string) (cloudAccess, error) {
 	}
 	endpoint, err := url.Parse(values[cloudEndpoint])
 	// The error of Parse may quote the line.
-	if err != nil || endpoint.Hostname() != "127.0.0.1" || endpoint.Port() == "" || values[cloudToken] == "" {
+	if err != nil || endpoint.Hostname() != "127.0.0.1" || values[cloudToken] == "" || (cloudAccess{address: endpoint.Host}).port() == 0 {
 		return cloudAccess{}, fmt.Errorf("the file %s should hold %s and %s: remove it", path, cloudEndpoint, cloudToken)
 	}
 	return cloudAccess{address: endpoint.Host, token: values[cloudToken]}, nil
+}
+
+// port is 0 when there is none.
+func (a cloudAccess) port() int {
+	_, text, _ := net.SplitHostPort(a.address)
+	port, _ := strconv.ParseUint(text, 10, 16)
+	return int(port)
 }

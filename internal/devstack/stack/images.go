@@ -4,8 +4,6 @@
 package stack
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -74,16 +72,4 @@ func toolFiles() map[string]string {
 		}
 	}
 	return files
-}
-
-// imageFlags tells the operator of the images, when it is one that knows the flags.
-func imageFlags(ctx context.Context, operator string) []string {
-	help, _ := exec.CommandContext(ctx, operator, "--help").CombinedOutput() // flag exits with 2
-	var flags []string
-	for _, flag := range []struct{ name, value string }{{"-build-image", buildImage}, {"-tofu-image", tofuImage}} {
-		if bytes.Contains(help, []byte(flag.name)) {
-			flags = append(flags, "-"+flag.name+"="+flag.value)
-		}
-	}
-	return flags
 }

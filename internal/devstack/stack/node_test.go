@@ -56,8 +56,8 @@ spec:
         volumeMounts: [{name: infrared, mountPath: /infrared}]
 `
 
-// newNodeBench is a bench with the programs that pods are made of.
-func newNodeBench(t *testing.T) *bench {
+// newBenchWith is a bench with programs of the repository.
+func newBenchWith(t *testing.T, programs ...string) *bench {
 	t.Helper()
 	root, err := devstack.RepoRoot()
 	if err != nil {
@@ -65,18 +65,19 @@ func newNodeBench(t *testing.T) *bench {
 	}
 	b := newBench(t)
 	put(t, filepath.Join(b.repo, "deploy", "crds", "providers.yaml"), providersCRD)
-	for _, name := range []string{"node", "tofu", "infrared-build", "plugins/incluster"} {
+	for _, name := range programs {
 		from, to := filepath.Join(root, ".dev", "bin", name), filepath.Join(b.Data, "bin", name)
 		if _, err := os.Stat(from); err != nil {
 			t.Fatalf("%v: run make stack build", err)
 		}
+		// Pods run them as nobody.
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Link(from, to); err == nil {
-			continue
+			continue // on the same disk
 		}
-		data, err := os.ReadFile(from) // on another disk
+		data, err := os.ReadFile(from)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func newNodeBench(t *testing.T) *bench {
 
 // The life of a node on a stack, in one run because each start costs seconds.
 func TestNode(t *testing.T) {
-	b := newNodeBench(t)
+	b := newBenchWith(t, "node", "tofu", "infrared-build", "plugins/incluster")
 	if out, err := b.upNode(stack.NodeProcess); err != nil {
 		t.Fatalf("Up: %v\n%s", err, out)
 	}

@@ -86,7 +86,7 @@ func prepareOperator(ctx context.Context, s *Stack, cp *devstack.ControlPlane, _
 	return launch{
 		address: "http://" + health,
 		ready:   func(ctx context.Context) error { return answersOK(ctx, "http://"+health+"/readyz") },
-		args: append([]string{
+		args: []string{
 			"--kubeconfig=" + kubeconfig,
 			"--plugins=" + s.pluginFolder(),
 			// The stack's own control planes are all it can reach, and they are there.
@@ -94,7 +94,9 @@ func prepareOperator(ctx context.Context, s *Stack, cp *devstack.ControlPlane, _
 			"--leader-elect=false",
 			"--metrics-bind-address=" + metrics,
 			"--health-probe-bind-address=" + health,
-		}, imageFlags(ctx, s.program(operatorName))...),
+			"--build-image=" + buildImage,
+			"--tofu-image=" + tofuImage,
+		},
 	}, nil
 }
 

@@ -88,7 +88,7 @@ func (sup *supervisor) startServices(ctx context.Context, at stage, cp *devstack
 			continue
 		}
 		if !u.wanted(w) {
-			u.stop()
+			u.stop(ctx)
 			continue
 		}
 		if err := u.start(ctx, cp, w); err != nil {
@@ -109,9 +109,9 @@ func comparePlanes(a, b *plane) int {
 }
 
 // stopAll ends everything, the programs before what they talk to.
-func (sup *supervisor) stopAll() {
+func (sup *supervisor) stopAll(ctx context.Context) {
 	for _, u := range slices.Backward(sup.units) {
-		u.stop()
+		u.stop(ctx)
 	}
 	var group sync.WaitGroup
 	for _, p := range sup.planes {

@@ -71,7 +71,7 @@ func (s *Stack) Supervise(ctx context.Context, out io.Writer) error {
 	}
 	sup.log.Printf("supervisor %d runs the stack in %s", os.Getpid(), s.Data)
 	err = sup.run(ctx)
-	sup.stopAll()
+	sup.stopAll(context.WithoutCancel(ctx))
 	sup.log.Printf("supervisor %d %s", os.Getpid(), stoppedAll)
 	if rmErr := os.Remove(s.stateFile()); err == nil && !errors.Is(rmErr, os.ErrNotExist) {
 		err = rmErr

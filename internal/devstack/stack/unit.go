@@ -181,14 +181,14 @@ func (u *unit) end() {
 }
 
 // stop ends the program, if it runs, and what it leaves behind.
-func (u *unit) stop() {
+func (u *unit) stop(ctx context.Context) {
 	ran := u.current() != nil || u.begun != nil
 	u.end()
 	u.set(func() { u.err, u.identity = nil, "" })
 	if !ran || u.ended == nil {
 		return
 	}
-	if err := u.ended(context.Background(), u.stack, u.wish); err != nil {
+	if err := u.ended(ctx, u.stack, u.wish); err != nil {
 		u.log("%v", err)
 	}
 }

@@ -18,6 +18,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -127,11 +129,20 @@ func HandBack(ctx context.Context, c client.Client, obj client.Object, cluster *
 	return nil
 }
 
-// Secrets are the metadata of the Secrets in namespace infrared that are marked as the Cluster's.
+// Secrets are the metadata of the Secrets in namespace infrared that are marked as the Cluster's and may hold a credential for it. What
+// OpenTofu's runs keep is none, and outlives those: its state is gone only when all that it lists is destroyed.
 func Secrets(ctx context.Context, reader client.Reader, cluster *v1alpha1.Cluster) ([]metav1.PartialObjectMetadata, error) {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	err := reader.List(ctx, &list, client.InNamespace(v1alpha1.Namespace), client.MatchingLabels(Labels(cluster)))
+	marked, err := labels.ValidatedSelectorFromSet(Labels(cluster))
+	if err != nil {
+		return nil, fmt.Errorf("the labels of Cluster %s: %w", cluster.Name, err)
+	}
+	noState, err := labels.NewRequirement(v1alpha1.LabelBuild, selection.DoesNotExist, nil)
+	if err != nil {
+		return nil, fmt.Errorf("the label %s: %w", v1alpha1.LabelBuild, err)
+	}
+	err = reader.List(ctx, &list, client.InNamespace(v1alpha1.Namespace), client.MatchingLabelsSelector{Selector: marked.Add(*noState)})
 	if err != nil {
 		return nil, fmt.Errorf("listing the Secrets of Cluster %s: %w", cluster.Name, err)
 	}

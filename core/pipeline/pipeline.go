@@ -7,7 +7,7 @@
 // back before it calls again. Entering a step does nothing but write down that it began, so that its time-out counts over
 // restarts. Running one looks at the world before it acts: losing the whole record costs time and never correctness.
 //
-// Nothing is skipped by itself. A step that takes too long is Stuck and one that was refused is Failed, and both go on trying;
+// Nothing that has work to do is skipped by itself. A step that takes too long is Stuck and one that was refused is Failed, and both go on trying;
 // only a person's Force moves past them, and then the step's Abandon says what may be left behind.
 package pipeline
 
@@ -40,6 +40,12 @@ type Step[S any] struct {
 type Outcome struct {
 	// Done is true when nothing is left to do.
 	Done bool
+	// Skipped is true of a Done where it turned out that there was nothing to do in the first place.
+	Skipped bool
+	// OnYou is true where a person has to do something first, which Message says.
+	OnYou bool
+	// Left are the things that the step leaves behind, as far as they are known now.
+	Left []v1alpha1.Leftover
 	// Message says what was done, or what is waited for. It has no times in it, so that it does not change by itself.
 	Message string
 	// Cause is whom the step waits for.
@@ -50,6 +56,14 @@ type Outcome struct {
 
 // Done ends a step.
 func Done(message string) Outcome { return Outcome{Done: true, Message: message} }
+
+// Skipped ends a step that turned out to be none, and says why.
+func Skipped(why string) Outcome { return Outcome{Done: true, Skipped: true, Message: why} }
+
+// Ask keeps a step waiting for a person, and says what to do.
+func Ask(after time.Duration, what string) Outcome {
+	return Outcome{OnYou: true, After: after, Cause: v1alpha1.CauseYou, Message: what}
+}
 
 // Wait keeps a step running.
 func Wait(after time.Duration, cause v1alpha1.Cause, message string) Outcome {
@@ -155,6 +169,7 @@ func (p Pipeline[S]) move(ctx context.Context, step *Step[S], scope S, status *v
 
 // settle writes what Run came to.
 func (s *Step[S]) settle(status *v1alpha1.StepStatus, out Outcome, err error, now time.Time) Result {
+	status.LeftBehind = out.Left
 	var refused *RefusedError
 	switch {
 	case errors.As(err, &refused):
@@ -164,6 +179,9 @@ func (s *Step[S]) settle(status *v1alpha1.StepStatus, out Outcome, err error, no
 		out.Message, out.After = err.Error(), retryError
 	case out.Done:
 		set(status, v1alpha1.StepDone, "", out.Message)
+		if out.Skipped {
+			status.State = v1alpha1.StepSkipped
+		}
 		status.EndedAt = v1alpha1.Seconds(now)
 		return Result{After: time.Nanosecond}
 	}
@@ -173,6 +191,11 @@ func (s *Step[S]) settle(status *v1alpha1.StepStatus, out Outcome, err error, no
 		if left < 0 {
 			state = v1alpha1.StepStuck
 		}
+	}
+	if out.OnYou {
+		// It does not take too long: nobody has begun.
+		set(status, v1alpha1.StepWaitingOnYou, v1alpha1.CauseYou, out.Message)
+		return Result{After: out.After}
 	}
 	set(status, state, out.Cause, out.Message)
 	if left >= 0 && s.Timeout > 0 {

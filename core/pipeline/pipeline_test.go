@@ -329,3 +329,44 @@ func TestClockGoesBack(t *testing.T) {
 		t.Errorf("%+v, look again in %s", record[0], result.After)
 	}
 }
+
+// TestOutcomes is what a step may say of itself beside Done.
+func TestOutcomes(t *testing.T) {
+	left := []v1alpha1.Leftover{{Kind: "Disk", ID: "d-1"}}
+	for name, tc := range map[string]struct {
+		reason string
+		out    pipeline.Outcome
+		later  time.Duration // since it began
+		want   v1alpha1.StepStatus
+	}{
+		"skipped": {
+			reason: "it turned out that there was nothing to do",
+			out:    pipeline.Skipped("nothing was ever built"), want: v1alpha1.StepStatus{State: v1alpha1.StepSkipped, Message: "nothing was ever built"},
+		},
+		"asks": {
+			reason: "a person has to act, and no time-out counts",
+			out:    pipeline.Ask(time.Minute, "make the Secret"), later: time.Hour,
+			want: v1alpha1.StepStatus{State: v1alpha1.StepWaitingOnYou, Cause: v1alpha1.CauseYou, Message: "make the Secret"},
+		},
+		"leaves": {
+			reason: "what it leaves stands in the record",
+			out:    pipeline.Outcome{Done: true, Message: "destroyed", Left: left},
+			want:   v1alpha1.StepStatus{State: v1alpha1.StepDone, Message: "destroyed", LeftBehind: left},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pipeline.Pipeline[*world]{{Name: "a", Timeout: 15 * time.Minute, Run: func(context.Context, *world) (pipeline.Outcome, error) { return tc.out, nil }}}
+			var record []v1alpha1.StepStatus
+			p.Advance(t.Context(), nil, &record, day(), nil)
+			result := p.Advance(t.Context(), nil, &record, day().Add(tc.later), nil)
+			got := record[0]
+			if ended := got.EndedAt != nil; ended != tc.out.Done || result.After <= 0 {
+				t.Errorf("%s: ended %t, again after %s", tc.reason, ended, result.After)
+			}
+			got.Name, got.StartedAt, got.EndedAt = "", nil, nil
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

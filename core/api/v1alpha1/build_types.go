@@ -3,7 +3,11 @@
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // RunPhase says how far an OpenTofu run is.
 // +kubebuilder:validation:Enum=WaitingForCredentials;Running;Succeeded;Failed
@@ -48,9 +52,10 @@ type RunStatus struct {
 	// inputs is a hash of all that OpenTofu reads, by which a change of the Cluster that needs a run is told from one that does not.
 	// +optional
 	Inputs string `json:"inputs,omitempty"`
-	// startedAt is when the Job was made, endedAt when it had ended.
+	// startedAt is when the Job was made.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// endedAt is when it had ended.
 	// +optional
 	EndedAt *metav1.Time `json:"endedAt,omitempty"`
 	// counts are the changes planned, or made by an apply or destroy.
@@ -76,6 +81,18 @@ type RunStatus struct {
 	Events []RunEvent `json:"events,omitempty"`
 }
 
+// Log is how a person reads all that OpenTofu printed in the run; empty where there is no Job.
+func (r *RunStatus) Log() string {
+	if r == nil || r.Job == "" {
+		return ""
+	}
+	text := fmt.Sprintf("kubectl -n %s logs job/%s", Namespace, r.Job)
+	if r.Record != "" {
+		text += fmt.Sprintf(" or, once its pod is gone, kubectl -n %s get configmap %s -o jsonpath='{.data.log}'", Namespace, r.Record)
+	}
+	return text
+}
+
 // PlanStatus is the newest plan of a cluster: what an apply would do.
 type PlanStatus struct {
 	// digest names exactly these changes to exactly this state by exactly this module. An apply does this, or nothing.
@@ -84,8 +101,9 @@ type PlanStatus struct {
 	Inputs string `json:"inputs"`
 	// generation is the Cluster's metadata.generation that it was made for.
 	Generation int64 `json:"generation"`
-	// madeAt is when it was made; 24 hours later, at expiresAt, it can't be applied any more.
-	MadeAt    metav1.Time `json:"madeAt"`
+	// madeAt is when it was made.
+	MadeAt metav1.Time `json:"madeAt"`
+	// expiresAt is 24 hours later; from then on it can't be applied any more.
 	ExpiresAt metav1.Time `json:"expiresAt"`
 	// counts are what it changes; all zero: nothing.
 	Counts ChangeCounts `json:"counts"`
@@ -102,10 +120,14 @@ type PlanStatus struct {
 
 // ChangeCounts counts changes by what they do.
 type ChangeCounts struct {
-	Create  int32 `json:"create"`
-	Update  int32 `json:"update"`
+	// create counts what is made.
+	Create int32 `json:"create"`
+	// update counts what is changed and stays.
+	Update int32 `json:"update"`
+	// replace counts what is destroyed and made anew.
 	Replace int32 `json:"replace"`
-	Delete  int32 `json:"delete"`
+	// delete counts what is destroyed.
+	Delete int32 `json:"delete"`
 }
 
 // ResourceChange is what a run does to one thing.

@@ -16,7 +16,6 @@ const (
 )
 
 // Action of an OpenTofu run.
-// +kubebuilder:validation:Enum=plan;apply
 type Action string
 
 // The actions a person can ask for; a destroy is asked for by deleting the Cluster.
@@ -41,6 +40,7 @@ const (
 // +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.nodes.total`
 // +kubebuilder:printcolumn:name="Connected",type=string,JSONPath=`.status.conditions[?(@.type=="Connected")].status`
 // +kubebuilder:printcolumn:name="Registered",type=string,JSONPath=`.status.conditions[?(@.type=="Registered")].status`
+// +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.run.phase`
 // +kubebuilder:printcolumn:name="Deleting",type=string,JSONPath=`.status.deletion.step`
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.deletion.state`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -80,6 +80,7 @@ type ClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.server) || has(self.connection) || has(self.template)",message="spec.server is for a Cluster with spec.connection or spec.template: with inCluster, Argo CD uses its built-in destination"
 // +kubebuilder:validation:XValidation:rule="!has(self.server) || (isURL(self.server) && url(self.server).getScheme() == 'https' && url(self.server).getHostname().size() > 0 && !self.server.contains('@') && !self.server.contains('?') && !self.server.contains('#'))",fieldPath=".server",message="spec.server must be an address such as https://api.example.com:6443, without a user, a query or a fragment"
 // +kubebuilder:validation:XValidation:rule="!has(self.template) || !has(self.provider) || self.template.module.startsWith(self.provider + '/')",messageExpression="'spec.provider is ' + self.provider + ', but spec.template.module is ' + self.template.module + ': leave provider out, or name a template of ' + self.provider"
+// +kubebuilder:validation:XValidation:rule="!has(self.region) || !has(self.provision) || !has(self.provision.variables) || !('region' in self.provision.variables) || self.provision.variables['region'] == self.region",message="spec.region and spec.provision.variables.region differ: leave one of them out, or give both the same",messageExpression="'spec.region is ' + self.region + ', but spec.provision.variables.region is ' + self.provision.variables['region'].substring(0, self.provision.variables['region'].size() < 64 ? self.provision.variables['region'].size() : 64) + ': leave one of them out, or give both the same'"
 type ClusterSpec struct {
 	// type is workload, or management for the one Cluster that infrared-operator makes itself. It can't be changed.
 	// +optional
@@ -192,6 +193,7 @@ type Provision struct {
 	// action is plan, which shows what would be built, or apply, which builds it and costs money.
 	// +optional
 	// +kubebuilder:default=plan
+	// +kubebuilder:validation:Enum=plan;apply
 	Action Action `json:"action,omitempty"`
 
 	// cloudAccount names the Verified CloudAccount to build through; it is one of the platform org, or of spec.org where that is

@@ -153,6 +153,7 @@ func TestColumns(t *testing.T) {
 		"conditions":[
 			{"type":"Connected","status":"True","reason":"Connected","message":"It answers.","lastTransitionTime":"2026-01-01T00:00:00Z"},
 			{"type":"Registered","status":"False","reason":"AppOfAppsMissing","message":"Not yet.","lastTransitionTime":"2026-01-01T00:00:00Z"}],
+		"run":{"generation":1,"action":"apply","phase":"Succeeded"},
 		"deletion":{"step":"Disconnect","state":"Stuck"}}}`
 	if err := theOperator(t).Status().Patch(t.Context(), registered("columns"), client.RawPatch(types.MergePatchType, []byte(status))); err != nil {
 		t.Fatal(err)
@@ -162,12 +163,12 @@ func TestColumns(t *testing.T) {
 		want [][]string
 	}{
 		"people": {nil, [][]string{
-			{"NAME", "TYPE", "PROVIDER", "REGION", "VERSION", "NODES", "CONNECTED", "REGISTERED", "DELETING", "STATE", "AGE"},
-			{"columns", "workload", "aws", "us-east-1", "v1.31.4", "3", "True", "False", "Disconnect", "Stuck"},
+			{"NAME", "TYPE", "PROVIDER", "REGION", "VERSION", "NODES", "CONNECTED", "REGISTERED", "RUN", "DELETING", "STATE", "AGE"},
+			{"columns", "workload", "aws", "us-east-1", "v1.31.4", "3", "True", "False", "Succeeded", "Disconnect", "Stuck"},
 		}},
 		"wide": {[]string{"-o", "wide"}, [][]string{
-			{"NAME", "TYPE", "PROVIDER", "REGION", "VERSION", "NODES", "CONNECTED", "REGISTERED", "DELETING", "STATE", "AGE", "ORG", "TEMPLATE", "MESSAGE"},
-			{"columns", "workload", "aws", "us-east-1", "v1.31.4", "3", "True", "False", "Disconnect", "Stuck"},
+			{"NAME", "TYPE", "PROVIDER", "REGION", "VERSION", "NODES", "CONNECTED", "REGISTERED", "RUN", "DELETING", "STATE", "AGE", "ORG", "TEMPLATE", "MESSAGE"},
+			{"columns", "workload", "aws", "us-east-1", "v1.31.4", "3", "True", "False", "Succeeded", "Disconnect", "Stuck"},
 		}},
 	}
 	for name, tc := range cases {

@@ -184,6 +184,20 @@ func provisionRules() map[string]rule {
 		"key id":        {"a name that only ends like a secret's", variable("kms_key_id", "arn:x"), nil},
 		"large":         {"an object has an end", variable("big", strings.Repeat("x", 20000)), []string{"spec.provision.variables"}},
 	}
+	for name, tc := range map[string]struct {
+		reason, region, variable string
+		words                    []string
+	}{
+		"two regions":    {"the cluster would be built in one and looked for in the other", "us-east-1", "us-west-2", []string{"spec.region is us-east-1", "variables.region is us-west-2", "leave one of them out"}},
+		"a large region": {"the message has room for its beginning", "us-east-1", strings.Repeat("x", 9000), []string{"spec.region is us-east-1", "variables.region is xxxx", "leave one of them out"}},
+		"one region":     {"said twice", "us-east-1", "us-east-1", nil},
+		"no region":      {"the module's own is enough", "", "us-east-1", nil},
+	} {
+		rules[name] = rule{tc.reason, func(c *v1alpha1.Cluster) {
+			variable("region", tc.variable)(c)
+			c.Spec.Region = tc.region
+		}, tc.words}
+	}
 	for _, name := range []string{"password", "db_password", "secret_access_key", "access_token", "api_key", "client_secret", "ssh_private_key"} {
 		rules["secret "+name] = rule{"a secret in clear", variable(name, "S3CR3T"), []string{"spec.provision.variables", name, "cloud account"}}
 	}

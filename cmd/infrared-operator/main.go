@@ -27,6 +27,9 @@ func main() {
 	flag.StringVar(&opts.ProbeAddress, "health-probe-bind-address", "127.0.0.1:8081", "address of /healthz and /readyz, or 0 for none")
 	flag.StringVar(&opts.PluginFolder, "plugins", operator.DefaultPluginFolder, "folder with the provider plugins that Providers name; nothing outside of it is ever run")
 	flag.StringVar(&opts.AttachProviders, "attach-providers", os.Getenv("INFRARED_ATTACH_PROVIDERS"), "plugins that somebody else runs, by Provider, as the JSON that <plugin> serve --debug prints; for an author's machine only, since nothing checks them; INFRARED_ATTACH_PROVIDERS in the environment is the same")
+	flag.StringVar(&opts.BuildImage, "build-image", operator.DefaultBuildImage, "image with infrared-build and the provider plugins, from which each OpenTofu run takes its programs")
+	flag.StringVar(&opts.TofuImage, "tofu-image", operator.DefaultTofuImage, "image that holds OpenTofu, for clusters whose spec.provision.image is empty; name it by its digest, so that it stays the same")
+	flag.StringVar(&opts.ModulesURL, "modules-url", "", "where the modules of the cluster templates are, in OpenTofu's words, with {module} and {version} in it; empty takes the ones that the plugins bring along")
 	logging := zap.Options{}
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()

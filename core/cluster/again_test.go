@@ -213,7 +213,7 @@ func templateLetGo(t *testing.T, _ *world) {
 	c := &v1alpha1.Cluster{Spec: v1alpha1.ClusterSpec{Template: &v1alpha1.Template{Module: "aws/eks-cluster", Version: "v0.14.0"}}}
 	c.Name = "to-build"
 	create(t, c)
-	eventually(t, has("to-build", "Connected", "False", v1alpha1.ReasonNotBuilt, "spec.connection"))
+	eventually(t, has("to-build", "Connected", "False", v1alpha1.ReasonProviderUnavailable))
 	letGo(t, "to-build")
 }
 

@@ -3,9 +3,10 @@
 
 // Package cluster reconciles Clusters: it connects to them, registers them with Argo CD, keeps both fresh, and lets them go.
 //
-// The loop is in this file, one phase a file beside it: connect.go reaches the cluster by what ways.go found and looks.go asked,
-// through the plugin that plugin.go found for its provider, register.go tells Argo CD, delete.go drives the deletion pipeline. Nothing is kept in memory that a restart could not learn
-// again, no reconcile waits for a cluster, and a cluster that is quiet causes no write at all.
+// The loop is in this file, one phase a file beside it: build.go has OpenTofu build what is to be built, connect.go reaches the cluster
+// by what ways.go found and looks.go asked, through the plugin that plugin.go found for its provider, built.go makes and renews the
+// kubeconfig of one that was built, register.go tells Argo CD, delete.go drives the deletion pipeline. Nothing is kept in memory that a
+// restart could not learn again, no reconcile waits for a cluster, and a cluster that is quiet causes no write at all.
 package cluster
 
 import (
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -49,6 +51,10 @@ type Reconciler struct {
 	Self func() (*kubeconfig.Config, error)
 	// Providers finds the plugin through which a cluster is reached; nil: there are none.
 	Providers Providers
+	// Builder has OpenTofu build what spec.template names.
+	Builder Builder
+	// Runs watches what belongs to the Builder's runs; RunsCache makes it.
+	Runs cache.Cache
 	// Connect reaches a cluster that no plugin is for; it is connect.Connect but for tests.
 	Connect func(context.Context, connect.Target) (connect.Cluster, error)
 	// Allow is what a platform cluster may be at besides its policy, such as 127.0.0.0/8 for a stack on one machine.
@@ -103,14 +109,18 @@ func (r *Reconciler) reconcile(ctx context.Context, s *scope) (ctrl.Result, erro
 	}
 	s.Status.ObservedGeneration = s.Generation
 	expiry := deletion.Confirm(s.Cluster, r.Clock.Now(), s.retracted != nil)
-	access, err := r.connect(ctx, s)
+	turn, err := r.build(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	access, err := r.connect(ctx, s, turn)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := r.register(ctx, s, access); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: soonest(access.next, expiry)}, nil
+	return ctrl.Result{RequeueAfter: soonest(soonest(access.next, turn.After), expiry)}, nil
 }
 
 // adopt writes the finalizer and the incarnation, both at once and before anything else is made, so that whatever is made later is

@@ -18,6 +18,7 @@ import (
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/argo"
+	"darkshift.io/infrared/core/build"
 	"darkshift.io/infrared/core/claim"
 	"darkshift.io/infrared/sdk/connect"
 	"darkshift.io/infrared/sdk/dial"
@@ -35,7 +36,7 @@ type access struct {
 }
 
 // connect reaches the cluster and sets the condition Connected.
-func (r *Reconciler) connect(ctx context.Context, s *scope) (access, error) {
+func (r *Reconciler) connect(ctx context.Context, s *scope, turn build.Turn) (access, error) {
 	switch {
 	case orgsManagement(s.Cluster) != nil:
 		// It was let in before the rule on the CRD. What it has learnt is not the org's to read.
@@ -45,15 +46,18 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) (access, error) {
 		return access{}, nil //nolint:nilerr // the condition tells why
 	case s.Spec.Type == v1alpha1.Management || s.Spec.InCluster:
 		return r.connectSelf(ctx, s)
-	case s.Spec.Connection == nil:
-		s.setConnected(false, v1alpha1.ReasonNotBuilt,
-			"This version of Infrared can't build clusters yet. Build it by other means and register it with spec.connection.")
-		return access{}, nil
+	case s.Spec.Template != nil:
+		return r.connectBuilt(ctx, s, turn)
 	}
 	src, err := r.ways(ctx, s)
 	if err != nil {
 		return access{}, err
 	}
+	return r.follow(ctx, s, src)
+}
+
+// follow tries the ways in, the one that is offered first.
+func (r *Reconciler) follow(ctx context.Context, s *scope, src *ways) (access, error) {
 	if src.offered != nil {
 		done, acc, err := r.tryOffered(ctx, s, src)
 		if done || err != nil {

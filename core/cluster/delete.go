@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/build"
 	"darkshift.io/infrared/core/deletion"
 	"darkshift.io/infrared/core/pipeline"
 )
@@ -37,13 +39,18 @@ func (r *Reconciler) delete(ctx context.Context, s *scope) (ctrl.Result, error) 
 	if followed(force, s.Status.Deletion.Steps) {
 		return ctrl.Result{RequeueAfter: soon}, r.dropForce(ctx, s, "")
 	}
-	work := &deletion.Scope{Cluster: s.stored, Client: r.Client, Live: r.Live, Claims: r.claims}
+	again, refusedAgain, err := r.again(ctx, s, force)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if again || refusedAgain != "" {
+		force, refused = nil, refusedAgain // no step is moved past
+	}
+	work := &deletion.Scope{Cluster: s.stored, Client: r.Client, Live: r.Live, Claims: r.claims, Builder: r.Builder, Again: again}
 	result := r.plan.Advance(ctx, work, &s.Status.Deletion.Steps, r.Clock.Now(), force)
 	r.summarise(s)
-	if refused == "" {
-		refused = result.ForceRefused
-	}
-	if refused != "" {
+	refused = cmp.Or(refused, result.ForceRefused)
+	if anew := s.takeTeardown(work.Turn); refused != "" || again && anew {
 		return ctrl.Result{RequeueAfter: soon}, r.dropForce(ctx, s, refused)
 	}
 	if !result.Finished {
@@ -95,6 +102,12 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	if err := deletion.Record(ctx, r.Client, s.Cluster, r.Clock.Now()); err != nil {
 		return err
 	}
+	if s.Spec.Template != nil {
+		// That all is destroyed is written down by now. Before, the state has to stay.
+		if err := r.Builder.Forget(ctx, s.stored); err != nil {
+			return err
+		}
+	}
 	err := s.patch(ctx, r.Client, func(c *v1alpha1.Cluster) {
 		controllerutil.RemoveFinalizer(c, v1alpha1.FinalizerDeletion)
 	})
@@ -121,6 +134,34 @@ func forced(cluster *v1alpha1.Cluster) (*pipeline.Force, string) {
 		return nil, fmt.Sprintf("%s must name the user who forces", v1alpha1.AnnotationForceBy)
 	}
 	return &pipeline.Force{Step: step, By: by}, ""
+}
+
+// again reports whether a person has asked to run the destroy once more, which is what forcing that step means. It is refused while a
+// run still goes. The word stays until another run has begun, since that may have to wait.
+func (r *Reconciler) again(ctx context.Context, s *scope, force *pipeline.Force) (again bool, refused string, err error) {
+	step := r.plan.Current(s.Status.Deletion.Steps)
+	if force == nil || force.Step != deletion.StepDestroy || step == nil || step.Name != force.Step || s.Spec.Template == nil {
+		return false, "", nil
+	}
+	running, err := r.Builder.Stop(ctx, s.stored)
+	switch {
+	case err != nil:
+		return false, "", fmt.Errorf("looking for runs: %w", err)
+	case running:
+		return false, "a run still goes: wait for its end, which the step shows, before you run the destroy again", nil
+	}
+	return true, "", nil
+}
+
+// takeTeardown writes down how far the destroy is, and reports whether another run than before is told of.
+func (s *scope) takeTeardown(turn *build.Turn) (anew bool) {
+	if turn == nil {
+		return false
+	}
+	before := s.Status.Run
+	s.takeTurn(*turn)
+	now := s.Status.Run
+	return now != nil && (before == nil || now.Record != before.Record || now.Attempt != before.Attempt)
 }
 
 // followed reports whether the word to force a step has been carried out.

@@ -38,6 +38,7 @@ type which string
 const (
 	offered which = "offered" // by the kubeconfig Secret
 	stored  which = "stored"  // the last one that connected, from Argo CD's Secret
+	making  which = "making"  // no look: a kubeconfig of a built cluster is made
 )
 
 type lookKey struct {
@@ -54,7 +55,9 @@ type finding struct {
 	through string
 	// after is in how long the plugin wants to be asked again at the soonest, where err is not its own any more.
 	after time.Duration
-	err   error
+	// made is what making came to.
+	made *madeWay
+	err  error
 }
 
 // soft reports whether the look failed in a way that may pass by itself.
@@ -196,11 +199,21 @@ func (l *looks) hurry(through string) []string {
 func (l *looks) forget(cluster string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, w := range []which{offered, stored} {
-		key := lookKey{cluster, w}
-		delete(l.pending, key)
-		l.group.Forget(key)
+	for _, w := range []which{offered, stored, making} {
+		l.dropLocked(lookKey{cluster, w})
 	}
+}
+
+// drop forgets an answer that was followed, and that must not be found again.
+func (l *looks) drop(key lookKey) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropLocked(key)
+}
+
+func (l *looks) dropLocked(key lookKey) {
+	delete(l.pending, key)
+	l.group.Forget(key)
 }
 
 // jitter spreads a wait by a fifth, so that clusters registered together are not looked at together for ever.

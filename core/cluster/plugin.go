@@ -68,7 +68,7 @@ func (r *Reconciler) wayTo(ctx context.Context, s *scope) (way, error) {
 	}
 	w := way{name: name, plugin: plugin, bucket: name + "/" + account, cluster: provider.Cluster{
 		Name: s.Name, Incarnation: s.Spec.Incarnation, Org: s.Spec.Org, Template: template,
-		Region: cmp.Or(s.Spec.Region, s.Status.Region),
+		Region: regionOf(s.Cluster),
 	}}
 	if s.Spec.Provider == "" {
 		w.cloud = cloud
@@ -88,7 +88,7 @@ func cloudOf(c *v1alpha1.Cluster) string {
 	if c.Spec.Type == v1alpha1.Management {
 		return ""
 	}
-	return cmp.Or(c.Spec.Provider, implied, c.Status.Provider, template)
+	return cmp.Or(c.Spec.Provider, implied, template, c.Status.Provider)
 }
 
 // target is what one look is told: the way in, and which addresses may be dialled for it.

@@ -28,6 +28,8 @@ type scope struct {
 	stored *v1alpha1.Cluster
 	// retracted is not nil where the confirmation of a deletion was taken out since the last reconcile.
 	retracted any
+	// refused is what stood in the way of connecting in this reconcile, or nil.
+	refused *refusal
 }
 
 func newScope(cluster *v1alpha1.Cluster) *scope {
@@ -78,6 +80,7 @@ func (s *scope) setConnected(ok bool, reason, message string) {
 // refuse sets the condition Connected to what stands in the way: False, or Unknown where it is the plugin, which says nothing about the
 // cluster. What is known of the cluster stays.
 func (s *scope) refuse(r *refusal) {
+	s.refused = r
 	status := metav1.ConditionFalse
 	if ofPlugin(r.reason) {
 		status = metav1.ConditionUnknown
@@ -97,6 +100,23 @@ func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message 
 	})
 }
 
+// condition is a copy of a condition as it stands now, or nil.
+func (s *scope) condition(kind string) *metav1.Condition {
+	return meta.FindStatusCondition(s.Status.Conditions, kind).DeepCopy()
+}
+
+// putBack undoes what was set since condition returned c, so that a second word on the same matter does not count as a turn.
+func (s *scope) putBack(c *metav1.Condition) {
+	if c == nil {
+		return
+	}
+	for i := range s.Status.Conditions {
+		if s.Status.Conditions[i].Type == c.Type {
+			s.Status.Conditions[i] = *c
+		}
+	}
+}
+
 // connected is whether the condition Connected is True now.
 func (s *scope) connected() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionConnected)
@@ -109,9 +129,7 @@ func (s *scope) report(ctx context.Context, recorder events.EventRecorder) {
 		if was != nil && was.Status == now.Status && was.Reason == now.Reason {
 			continue
 		}
-		// That it is not connected yet is what the other condition says, and the pull request is nobody's fault.
-		bad := now.Status == metav1.ConditionFalse && now.Reason != v1alpha1.ReasonNotConnected && now.Reason != v1alpha1.ReasonAppOfAppsMissing ||
-			ofPlugin(now.Reason)
+		bad := now.Status == metav1.ConditionFalse && !awaited(now.Reason) || ofPlugin(now.Reason)
 		s.event(ctx, recorder, bad, now.Reason, now.Type, now.Message)
 	}
 	now, was := s.Status.Deletion, s.before.Status.Deletion
@@ -120,6 +138,16 @@ func (s *scope) report(ctx context.Context, recorder events.EventRecorder) {
 	}
 	bad := now.State == v1alpha1.StepStuck || now.State == v1alpha1.StepFailed || now.State == v1alpha1.StepWaitingOnYou
 	s.event(ctx, recorder, bad, "Deletion"+string(now.State), "Delete", strings.TrimSpace(now.Step+" "+now.Message))
+}
+
+// awaited says of the reason of a False condition that nothing is wrong: that it is not connected yet is what the other condition says, the
+// pull request is nobody's fault, and a plan waits for a person to read it.
+func awaited(reason string) bool {
+	switch reason {
+	case v1alpha1.ReasonNotConnected, v1alpha1.ReasonAppOfAppsMissing, v1alpha1.ReasonNotBuilt:
+		return true
+	}
+	return false
 }
 
 func (s *scope) event(ctx context.Context, recorder events.EventRecorder, bad bool, reason, action, note string) {

@@ -6,29 +6,25 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -45,42 +41,6 @@ const kubeconfigSecretIndex = "spec.connection.kubeconfigSecretRef.name"
 
 // workers reconcile at the same time. None of them waits for a cluster, so a few are enough for hundreds.
 const workers = 8
-
-// CacheOptions is what the manager's cache must hold for the reconciler: Clusters whole, claims, and of Secrets in our two
-// namespaces the metadata alone.
-func CacheOptions() cache.Options {
-	claims, err := labels.Parse(v1alpha1.LabelClaim)
-	if err != nil {
-		panic(err) // a constant
-	}
-	ours := map[string]cache.Config{v1alpha1.Namespace: {}, v1alpha1.ArgoNamespace: {}}
-	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{
-			// managedFields tell when a deletion was confirmed.
-			&v1alpha1.Cluster{}: {Transform: func(obj any) (any, error) { return obj, nil }},
-			&corev1.Secret{}:    {Namespaces: ours},
-			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{v1alpha1.Namespace: {}}, Label: claims},
-		},
-	}
-}
-
-// ClientOptions keeps the content of Secrets out of the manager's cache.
-func ClientOptions() client.Options {
-	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}}
-}
-
-// CacheSynced is ready once the reconciler's objects are in the cache.
-func CacheSynced(c cache.Cache) healthz.Checker {
-	return func(req *http.Request) error {
-		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
-		defer cancel()
-		if !c.WaitForCacheSync(ctx) {
-			return errors.New("the cache is still filling")
-		}
-		return nil
-	}
-}
 
 // SetupWithManager starts the reconciler with the manager. ctx bounds what it asks of clusters.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
@@ -108,6 +68,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	}
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	told := &metav1.PartialObjectMetadata{}
+	told.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	ofRun := handler.EnqueueRequestsFromMapFunc(clusterOfLabel)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("cluster").
 		WithOptions(controller.Options{
@@ -118,6 +81,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		WatchesMetadata(secret, handler.EnqueueRequestsFromMapFunc(r.clustersOfSecret)).
 		Watches(&corev1.ConfigMap{}, claimHandler(r)).
 		Watches(&v1alpha1.Provider{}, handler.EnqueueRequestsFromMapFunc(r.clustersOfProvider), builder.WithPredicates(becameHealthy())).
+		Watches(&batchv1.Job{}, ofRun).
+		Watches(&corev1.Pod{}, ofRun).
+		WatchesRawSource(source.Kind(r.Runs, told, handler.TypedEnqueueRequestsFromMapFunc(
+			func(ctx context.Context, obj *metav1.PartialObjectMetadata) []reconcile.Request { return clusterOfLabel(ctx, obj) }))).
 		WatchesRawSource(source.TypedChannel(wake, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, name string) []reconcile.Request {
 			return []reconcile.Request{request(name)}
 		}))).
@@ -148,6 +115,14 @@ func (r *Reconciler) clustersOfSecret(ctx context.Context, obj client.Object) []
 			requests = append(requests, request(name))
 		}
 		return requests
+	}
+	if name, ok := strings.CutPrefix(obj.GetName(), "cluster-"); ok {
+		// The cloud's credentials, which carry no mark of ours, and somebody else's Secret under the name of a kubeconfig that Infrared makes.
+		for _, suffix := range []string{"-credentials", "-kubeconfig"} {
+			if name, ok := strings.CutSuffix(name, suffix); ok {
+				requests = append(requests, request(name))
+			}
+		}
 	}
 	var named v1alpha1.ClusterList
 	if err := r.Client.List(ctx, &named, client.MatchingFields{kubeconfigSecretIndex: obj.GetName()}); err != nil {
@@ -194,28 +169,6 @@ func (r *Reconciler) refusedAsRegistered(ctx context.Context) []reconcile.Reques
 		if c != nil && c.Reason == v1alpha1.ReasonAlreadyRegistered {
 			requests = append(requests, request(all.Items[i].Name))
 		}
-	}
-	return requests
-}
-
-// becameHealthy lets through a Provider whose plugin can be used from now on.
-func becameHealthy() predicate.Predicate {
-	healthy := func(obj client.Object) bool {
-		p, ok := obj.(*v1alpha1.Provider)
-		return ok && meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionHealthy)
-	}
-	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return healthy(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return !healthy(e.ObjectOld) && healthy(e.ObjectNew) },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
-	}
-}
-
-// clustersOfProvider are the Clusters that only waited for a Provider's plugin, each of which is due for a look now.
-func (r *Reconciler) clustersOfProvider(_ context.Context, provider client.Object) []reconcile.Request {
-	var requests []reconcile.Request
-	for _, name := range r.looks.hurry(provider.GetName()) {
-		requests = append(requests, request(name))
 	}
 	return requests
 }

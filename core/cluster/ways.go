@@ -42,6 +42,18 @@ type ways struct {
 
 // ways reads what the Cluster offers.
 func (r *Reconciler) ways(ctx context.Context, s *scope) (*ways, error) {
+	src, err := r.storedWay(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if src.offered, err = r.offer(ctx, s); err != nil && !errors.As(err, &src.refused) {
+		return nil, err
+	}
+	return src, nil
+}
+
+// storedWay reads what connected last.
+func (r *Reconciler) storedWay(ctx context.Context, s *scope) (*ways, error) {
 	src := &ways{}
 	live, err := r.argo.Get(ctx, s.Cluster)
 	if err != nil && !errors.Is(err, argo.ErrTaken) && !errors.Is(err, argo.ErrNoNamespace) {
@@ -54,16 +66,12 @@ func (r *Reconciler) ways(ctx context.Context, s *scope) (*ways, error) {
 			src.claims = serverClaims(d)
 		}
 	}
-	src.offered, err = r.offer(ctx, s)
-	if err != nil && !errors.As(err, &src.refused) {
-		return nil, err
-	}
 	return src, nil
 }
 
 // offer is the destination that the kubeconfig Secret gives. It adopts the Secret at first sight.
 func (r *Reconciler) offer(ctx context.Context, s *scope) (*argo.Destination, error) {
-	ref := s.Spec.Connection.KubeconfigSecretRef
+	ref := s.kubeconfigRef()
 	key := types.NamespacedName{Namespace: v1alpha1.Namespace, Name: ref.Name}
 	var secret corev1.Secret
 	if err := r.Live.Get(ctx, key, &secret); apierrors.IsNotFound(err) {
@@ -93,6 +101,14 @@ func (r *Reconciler) offer(ctx context.Context, s *scope) (*argo.Destination, er
 	return r.judge(s, text)
 }
 
+// kubeconfigRef names the Secret with the kubeconfig: the person's, or the one that Infrared keeps for a cluster that it built.
+func (s *scope) kubeconfigRef() v1alpha1.SecretKeyRef {
+	if s.Spec.Connection != nil {
+		return s.Spec.Connection.KubeconfigSecretRef
+	}
+	return v1alpha1.SecretKeyRef{Name: v1alpha1.KubeconfigSecretName(s.Name), Key: v1alpha1.KubeconfigKey}
+}
+
 // handBack lets go of the Secrets that the Cluster named before, so that none keeps a finalizer that nobody will take off.
 func (r *Reconciler) handBack(ctx context.Context, s *scope, named string) error {
 	marked, err := owned.Secrets(ctx, r.Cached, s.Cluster)
@@ -115,8 +131,7 @@ func (r *Reconciler) handBack(ctx context.Context, s *scope, named string) error
 func (r *Reconciler) judge(s *scope, text []byte) (*argo.Destination, error) {
 	config, err := kubeconfig.Reader{Now: r.Clock.Now}.Read(text)
 	if err != nil {
-		ref := s.Spec.Connection.KubeconfigSecretRef
-		return nil, &refusal{v1alpha1.ReasonKubeconfigInvalid, fmt.Sprintf("The kubeconfig in Secret %s is refused: %s", ref.Name, err)}
+		return nil, &refusal{v1alpha1.ReasonKubeconfigInvalid, fmt.Sprintf("The kubeconfig in Secret %s is refused: %s", s.kubeconfigRef().Name, err)}
 	}
 	d := &argo.Destination{Config: *config, Server: config.Server}
 	if s.Spec.Server != "" {

@@ -76,7 +76,7 @@ func abandonDisconnect(ctx context.Context, s *Scope) ([]v1alpha1.Leftover, erro
 }
 
 // secrets are those that may hold a credential for the cluster, in the order in which they go: Argo CD's, the one the Cluster names,
-// and any other that is marked as its own.
+// and any other that is marked as its own. The cloud's credentials are none: Destroy needs them, and whoever made that Secret keeps it.
 func secrets(ctx context.Context, s *Scope) ([]types.NamespacedName, error) {
 	keys := []types.NamespacedName{{Namespace: v1alpha1.ArgoNamespace, Name: v1alpha1.ArgoSecretName(s.Cluster.Name)}}
 	if s.Cluster.Spec.Connection != nil {
@@ -95,9 +95,11 @@ func secrets(ctx context.Context, s *Scope) ([]types.NamespacedName, error) {
 	return keys, nil
 }
 
-// parting is the last word on a cluster that goes on running.
+// parting is the last word on a cluster that goes on running, or that is destroyed next.
 func parting(cluster *v1alpha1.Cluster) string {
 	switch {
+	case cluster.Spec.Template != nil:
+		return "Argo CD has forgotten the cluster, and its kubeconfig is dropped."
 	case cluster.Spec.InCluster:
 		return "Infrared has forgotten this name of the management cluster; the management cluster itself is untouched."
 	case cluster.Status.Identity == nil:

@@ -8,11 +8,13 @@
 package deletion
 
 import (
+	"context"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/build"
 	"darkshift.io/infrared/core/claim"
 	"darkshift.io/infrared/core/pipeline"
 )
@@ -23,7 +25,14 @@ const stuckAfter = 15 * time.Minute
 // The names of the steps, as they stand in status and in the annotation that forces one.
 const (
 	StepDisconnect = "Disconnect"
+	StepDestroy    = "Destroy"
 )
+
+// Builder destroys what was built; it is a *build.Builder but for tests.
+type Builder interface {
+	// Destroy takes away all that was built for the Cluster, as far as it can get now. again has it run once more after it failed.
+	Destroy(ctx context.Context, c *v1alpha1.Cluster, again bool) (build.Teardown, error)
+}
 
 // Scope is the Cluster that is let go, and what the steps need.
 type Scope struct {
@@ -35,11 +44,20 @@ type Scope struct {
 	Live client.Reader
 	// Claims the Cluster has.
 	Claims *claim.Store
+	// Builder destroys what was built.
+	Builder Builder
+	// Again is true where a person has asked to run the destroy once more.
+	Again bool
+
+	// Turn is what a look at the runs came to, for the Cluster's status; nil where no step looked.
+	Turn *build.Turn
 }
 
-// Plan is the steps in order. A Cluster that was only registered is disconnected and never destroyed.
+// Plan is the steps in order. A Cluster that was only registered is disconnected and never destroyed. Nothing moves past Destroy: what it
+// left would go on costing money with nobody to know of it. To force it is to run it again.
 func Plan() pipeline.Pipeline[*Scope] {
 	return pipeline.Pipeline[*Scope]{
 		{Name: StepDisconnect, Timeout: stuckAfter, Run: disconnect, Abandon: abandonDisconnect},
+		{Name: StepDestroy, Timeout: stuckAfter, Skip: onlyRegistered, Run: destroy},
 	}
 }

@@ -22,6 +22,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/build"
 	"darkshift.io/infrared/core/cluster"
 	"darkshift.io/infrared/sdk/connect"
 )
@@ -49,6 +50,12 @@ type Options struct {
 	Connect func(context.Context, connect.Target) (connect.Cluster, error)
 	// Providers finds the plugin of a cluster's cloud; nil goes by the Providers. Only tests set it.
 	Providers cluster.Providers
+	// Builder has OpenTofu run; nil is a build.Builder with the images below. Only tests set it.
+	Builder cluster.Builder
+	// BuildImage holds infrared-build and the plugins, TofuImage OpenTofu where a Cluster names no image; empty are the defaults.
+	BuildImage, TofuImage string
+	// ModulesURL is where the templates' modules are, in OpenTofu's words, with {module} and {version}; empty: in the plugins.
+	ModulesURL string
 }
 
 // Scheme knows every kind the operator works with.
@@ -87,6 +94,16 @@ func Run(ctx context.Context, conf *rest.Config, opts Options) error {
 	if opts.Providers == nil {
 		opts.Providers = plugins.registry
 	}
+	if opts.Builder == nil {
+		opts.Builder = newBuilder(mgr, plugins.registry, opts)
+	}
+	runs, err := cluster.RunsCache(conf, mgr.GetScheme())
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(runs); err != nil {
+		return fmt.Errorf("setting up: %w", err)
+	}
 	r := &cluster.Reconciler{
 		Client:         mgr.GetClient(),
 		Live:           mgr.GetAPIReader(),
@@ -97,6 +114,8 @@ func Run(ctx context.Context, conf *rest.Config, opts Options) error {
 		Connect:        opts.Connect,
 		Allow:          opts.Allow,
 		Providers:      opts.Providers,
+		Builder:        opts.Builder,
+		Runs:           runs,
 		ManagementName: opts.ManagementName,
 		LookEvery:      opts.LookEvery,
 	}
@@ -104,6 +123,14 @@ func Run(ctx context.Context, conf *rest.Config, opts Options) error {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// newBuilder has OpenTofu run in Jobs.
+func newBuilder(mgr manager.Manager, templates build.Templates, opts Options) *build.Builder {
+	return &build.Builder{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: opts.Clock, Templates: templates,
+		BuildImage: cmp.Or(opts.BuildImage, DefaultBuildImage), TofuImage: cmp.Or(opts.TofuImage, DefaultTofuImage), ModulesURL: opts.ModulesURL,
+	}
 }
 
 func newManager(conf *rest.Config, opts Options) (manager.Manager, error) {

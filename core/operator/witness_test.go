@@ -84,7 +84,10 @@ func (s *witness) cluster(event watch.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, step := range cluster.Status.Deletion.Steps {
-		if step.Name == deletion.StepDisconnect && s.disconnect == 0 {
+		if step.Name != deletion.StepDisconnect {
+			continue
+		}
+		if s.disconnect == 0 {
 			s.disconnect = version(cluster)
 		}
 		if n := len(s.states); n == 0 || s.states[n-1] != string(step.State) {

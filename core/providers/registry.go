@@ -11,6 +11,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
+	"darkshift.io/infrared/core/build"
 	"darkshift.io/infrared/sdk/connect"
 	"darkshift.io/infrared/sdk/provider"
 )
@@ -41,6 +42,43 @@ func (r *Registry) For(ctx context.Context, cloud string) (name string, plugin p
 	}
 	return owner.Name, r.Host.Provider(owner.Name, cloud), nil
 }
+
+// Template finds the plugin for a cloud, and its template of a name, such as aws/eks-cluster. What a plugin has is known once it has run
+// since the operator began; before, as while it is down, it is not Healthy, and Why says so.
+func (r *Registry) Template(ctx context.Context, cloud, module string) (build.Found, error) {
+	name, _, err := r.For(ctx, cloud) // which has it started, where it was not
+	if err != nil || name == "" {
+		return build.Found{}, err
+	}
+	var owner v1alpha1.Provider
+	if err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, &owner); err != nil {
+		return build.Found{}, fmt.Errorf("reading Provider %s: %w", name, err)
+	}
+	found := build.Found{Provider: name, Binary: owner.Spec.Binary, SHA256: owner.Spec.SHA256}
+	state, known := r.Host.State(name)
+	facts := state.Description.Facts
+	switch {
+	case !known:
+		found.Why = "it is being stopped"
+		return found, nil
+	case facts.Name != "" && facts.Name != cloud:
+		found.Why = fmt.Sprintf("its plugin is for %s by now, and not for %s", facts.Name, cloud)
+		return found, nil
+	case state.Healthy && facts.Name != "":
+		found.Healthy = true
+	default:
+		found.Why = state.Message
+	}
+	found.Facts = facts
+	for i := range facts.Templates {
+		if facts.Templates[i].Name == module {
+			found.Template = &facts.Templates[i]
+		}
+	}
+	return found, nil
+}
+
+var _ build.Templates = (*Registry)(nil)
 
 // NodePrefixes is which provider a node's spec.providerID belongs to, by how it begins: what every plugin said of its cloud, and
 // connect.DefaultNodePrefixes. Where two say it of one prefix, it belongs to the older Provider.

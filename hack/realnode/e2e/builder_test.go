@@ -40,10 +40,11 @@ const (
 // builder makes the runs of one Cluster, just as the operator does: by core/build, whenever something happens.
 type builder struct {
 	build.Builder
-	cluster client.ObjectKey
-	cloud   httpcloud.Client
-	last    build.Turn
-	events  chan struct{}
+	cluster     client.ObjectKey
+	incarnation string
+	cloud       httpcloud.Client
+	last        build.Turn
+	events      chan struct{}
 }
 
 // templates is the one plugin of the tests.
@@ -87,7 +88,7 @@ func (b *builder) make(t *testing.T, version string, variables map[string]v1alph
 	cluster := &v1alpha1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Name: b.cluster.Name},
 		Spec: v1alpha1.ClusterSpec{
-			Type: v1alpha1.Workload, Provider: pluginName, Incarnation: "6b1d0a52-93c4-4c1e-8f6e-5d2b1f0c7a90",
+			Type: v1alpha1.Workload, Provider: pluginName,
 			Template:  &v1alpha1.Template{Module: template, Version: version},
 			Provision: &v1alpha1.Provision{Action: v1alpha1.ActionApply, Variables: variables},
 		},
@@ -100,6 +101,11 @@ func (b *builder) make(t *testing.T, version string, variables map[string]v1alph
 		if err := b.Client.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
+	}
+	b.incarnation = string(cluster.UID)
+	cluster.Spec.Incarnation = b.incarnation
+	if err := b.Client.Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -153,12 +159,28 @@ func (b *builder) until(t *testing.T, what string, wanted func(build.Turn) bool)
 		case <-b.events:
 		case <-after.C:
 		case <-ctx.Done():
-			status, _ := json.MarshalIndent(turn.Run, "", "  ")
-			out, _ := shared.kubectl(context.WithoutCancel(ctx), "-n", v1alpha1.Namespace, "describe", "pods")
-			shared.explain()
-			t.Fatalf("the run is not %s; it is\n%s\n%s", what, status, out)
+			b.explain(t)
+			t.Fatalf("the run is not %s", what)
 		}
 		after.Stop()
+	}
+}
+
+// explain prints what is known of the run.
+func (b *builder) explain(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	status, err := json.MarshalIndent(b.last.Run, "", "  ")
+	t.Logf("the run's status (error %v):\n%s", err, status)
+	if b.last.Run == nil || b.last.Run.Job == "" {
+		return
+	}
+	for _, args := range [][]string{
+		{"logs", "job/" + b.last.Run.Job, "--all-containers"}, {"get", "pods", "-o", "wide"}, {"get", "events", "--sort-by=.lastTimestamp"},
+	} {
+		out, err := shared.kubectl(ctx, append([]string{"-n", v1alpha1.Namespace}, args...)...)
+		t.Logf("kubectl %s (error %v):\n%s", args[0], err, out)
 	}
 }
 

@@ -6,11 +6,15 @@
 package e2e
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +27,7 @@ import (
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/build"
 	"darkshift.io/infrared/core/build/run"
+	"darkshift.io/infrared/sdk/fake/httpcloud"
 )
 
 func serve(t *testing.T, handler http.Handler) string {
@@ -71,6 +76,7 @@ func TestRun(t *testing.T) {
 	turn := b.until(t, "ended", ended)
 	t.Run("result", func(t *testing.T) {
 		if turn.Run.Phase != v1alpha1.RunSucceeded {
+			b.explain(t)
 			t.Fatalf("the run is %s: %s: %s", turn.Run.Phase, turn.Run.Reason, turn.Run.Message)
 		}
 		state := podOf(t, first, terminated).Status.ContainerStatuses[0].State.Terminated
@@ -85,7 +91,6 @@ func TestRun(t *testing.T) {
 			t.Error("the log holds the cloud's token")
 		}
 	})
-	t.Run("terminated in mid-apply", func(t *testing.T) { checkTerminated(t, b) })
 }
 
 // checkConfined looks at a pod's main container from this machine: what the kernel holds it to, not what its spec says.
@@ -126,41 +131,91 @@ func checkConfined(t *testing.T, pod *corev1.Pod) {
 	}
 }
 
-// checkTerminated has a second apply's pod deleted while OpenTofu makes things: everything made must be accounted for.
-func checkTerminated(t *testing.T, b *builder) {
-	t.Helper()
-	b.change(t, func(p *v1alpha1.Provision) { p.Variables["note"], p.Variables["delay"] = "changed", "4s" })
-	job := b.until(t, "in the middle of an apply", making).Run
-	pod := podOf(t, job.Job, running)
+// TestTerminated has the pod of a first apply deleted while OpenTofu makes things: what was made by then is in the state, the lock is
+// free, and the next run makes the rest.
+func TestTerminated(t *testing.T) {
+	b := newBuilder(t, "cut", map[string]v1alpha1.VariableValue{"delay": "4s", "control_plane": "edge"})
+	job := b.until(t, "in the middle of an apply", making).Run.Job
+	pod := podOf(t, job, running)
 	if out, err := shared.kubectl(t.Context(), "-n", v1alpha1.Namespace, "delete", "pod", pod.Name, "--wait=false"); err != nil {
 		t.Fatalf("deleting the pod: %v: %s", err, out)
 	}
-	state := podOf(t, job.Job, terminated).Status.ContainerStatuses[0].State.Terminated
+	state := podOf(t, job, terminated).Status.ContainerStatuses[0].State.Terminated
 	if state.ExitCode != 1 {
 		t.Errorf("the container ended with %d, wanted the 1 of a run that says how it ended", state.ExitCode)
 	}
 	turn := b.until(t, "ended", ended)
 	if turn.Run.Reason != v1alpha1.ReasonInterrupted {
+		b.explain(t)
 		t.Errorf("the run ended as %s (%s), wanted %s", turn.Run.Reason, turn.Run.Message, v1alpha1.ReasonInterrupted)
 	}
 	b.checkUnlocked(t)
-	b.change(t, func(p *v1alpha1.Provision) { p.Run, p.Variables["delay"] = 2, "" })
-	if turn = b.until(t, "ended", ended); turn.Run.Phase != v1alpha1.RunSucceeded || len(turn.Run.LeftBehind) > 0 {
+	made := b.things(t)
+	suffix := run.NamesOf(b.cluster.Name, b.incarnation).Suffix
+	if state := b.state(t); len(made) == 0 || !slices.Contains(state, "put_network") {
+		t.Errorf("the run made %v and left a state with %v", made, state)
+	}
+	b.change(t, func(p *v1alpha1.Provision) { p.Run = 2 })
+	turn = b.until(t, "made again", func(turn build.Turn) bool { return ended(turn) && turn.Run.Job != job })
+	if turn.Run.Phase != v1alpha1.RunSucceeded || len(turn.Run.LeftBehind) > 0 {
+		b.explain(t)
 		t.Errorf("the run that goes on is %s (%s: %s) and left %v behind", turn.Run.Phase, turn.Run.Reason, turn.Run.Message, turn.Run.LeftBehind)
 	}
+	if diff := cmp.Diff([]string{"cluster/" + suffix, "network/" + suffix, "node-group/" + suffix}, b.things(t)); diff != "" {
+		t.Errorf("what is in the cloud at last (-want +got):\n%s", diff)
+	}
+}
+
+// things are the IDs of what is in the cloud, in order.
+func (b *builder) things(t *testing.T) []string {
+	t.Helper()
+	var ids []string
+	for _, kind := range []string{httpcloud.KindCluster, httpcloud.KindNetwork, httpcloud.KindNodeGroup} {
+		things, err := b.cloud.List(t.Context(), kind, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, thing := range things {
+			ids = append(ids, thing.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// state are the names of what OpenTofu's state holds.
+func (b *builder) state(t *testing.T) []string {
+	t.Helper()
+	var secret corev1.Secret
+	name := run.NamesOf(b.cluster.Name, b.incarnation).State()
+	if err := b.Client.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.Namespace, Name: name}, &secret); err != nil {
+		t.Fatal(err)
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(secret.Data["tfstate"]))
+	if err != nil {
+		t.Fatalf("Secret %s holds no state: %v", name, err)
+	}
+	var state struct {
+		Resources []struct {
+			Name string `json:"name"`
+		} `json:"resources"`
+	}
+	if err := json.NewDecoder(zip).Decode(&state); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range state.Resources {
+		names = append(names, r.Name)
+	}
+	return names
 }
 
 // checkUnlocked looks at OpenTofu's lock.
 func (b *builder) checkUnlocked(t *testing.T) {
 	t.Helper()
-	var cluster v1alpha1.Cluster
 	var lease coordinationv1.Lease
-	err := b.Client.Get(t.Context(), b.cluster, &cluster)
-	if err == nil {
-		names := run.NamesOf(cluster.Name, cluster.Spec.Incarnation)
-		err = b.Client.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.Namespace, Name: names.Lease()}, &lease)
-	}
-	if err != nil {
+	name := run.NamesOf(b.cluster.Name, b.incarnation).Lease()
+	if err := b.Client.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.Namespace, Name: name}, &lease); err != nil {
 		t.Fatal(err)
 	}
 	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" {

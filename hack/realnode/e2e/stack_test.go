@@ -18,12 +18,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"darkshift.io/infrared/internal/devstack"
 )
@@ -49,6 +51,7 @@ var shared *stack
 func TestMain(m *testing.M) { os.Exit(runAll(m)) }
 
 func runAll(m *testing.M) int {
+	log.SetLogger(logr.Discard()) // else a client complains that it has none
 	// Sockets lie in it, whose addresses must be short.
 	dir, err := os.MkdirTemp("", "irn-")
 	if err != nil {

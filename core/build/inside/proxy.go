@@ -150,6 +150,10 @@ func (p *proxy) putState(ctx context.Context, r *http.Request) (any, error) {
 	if err := p.read(r, &sent); err != nil {
 		return nil, err
 	}
+	// An empty state would be taken for that of a cluster that was never built. OpenTofu's has a header at least.
+	if sent.Name != p.objects.names.State() || len(sent.Data[keyState]) == 0 {
+		return nil, failure(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the request is not about Secret "+p.objects.names.State()+", or has no state in it")
+	}
 	return typed(p.objects.writeState(ctx, sent.ResourceVersion, sent.Data[keyState]))
 }
 
@@ -157,6 +161,9 @@ func (p *proxy) putLease(ctx context.Context, r *http.Request) (any, error) {
 	var sent coordinationv1.Lease
 	if err := p.read(r, &sent); err != nil {
 		return nil, err
+	}
+	if sent.Name != p.objects.names.Lease() {
+		return nil, failure(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the request is not about Lease "+p.objects.names.Lease())
 	}
 	return typedLease(p.objects.writeLease(ctx, &sent, p.pod))
 }
@@ -188,7 +195,8 @@ func (p *proxy) read(r *http.Request, into runtime.Object) error {
 		return failure(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, fmt.Sprintf(
 			"the state is larger than %d MiB, and at most %d KiB compressed can be kept: split the template into several clusters", largestBody>>20, largestState>>10))
 	}
-	if _, _, err := p.decoder.Decode(body, nil, into); err != nil {
+	// A body of another kind is decoded as what it is, and leaves into empty.
+	if object, _, err := p.decoder.Decode(body, nil, into); err != nil || object != into {
 		return failure(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the request is no object of that kind")
 	}
 	return nil

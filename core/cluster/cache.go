@@ -90,4 +90,3 @@ func CacheSynced(c cache.Cache) healthz.Checker {
 		return nil
 	}
 }
-

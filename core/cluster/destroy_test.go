@@ -15,7 +15,9 @@ import (
 )
 
 // tearing is a look at a destroy.
-func tearing(run *v1alpha1.RunStatus) build.Teardown { return build.Teardown{Turn: build.Turn{Run: run}} }
+func tearing(run *v1alpha1.RunStatus) build.Teardown {
+	return build.Teardown{Turn: build.Turn{Run: run}}
+}
 
 // stateOf is what runs keep of a Cluster: marked as its own, and no credential.
 func stateOf(t *testing.T, name string) *corev1.Secret {

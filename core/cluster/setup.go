@@ -84,7 +84,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Watches(&batchv1.Job{}, ofRun).
 		Watches(&corev1.Pod{}, ofRun).
 		WatchesRawSource(source.Kind(r.Runs, told, handler.TypedEnqueueRequestsFromMapFunc(
-			func(ctx context.Context, obj *metav1.PartialObjectMetadata) []reconcile.Request { return clusterOfLabel(ctx, obj) }))).
+			func(ctx context.Context, obj *metav1.PartialObjectMetadata) []reconcile.Request {
+				return clusterOfLabel(ctx, obj)
+			}))).
 		WatchesRawSource(source.TypedChannel(wake, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, name string) []reconcile.Request {
 			return []reconcile.Request{request(name)}
 		}))).

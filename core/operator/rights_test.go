@@ -27,6 +27,7 @@ import (
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/internal/testcluster"
 	"darkshift.io/infrared/internal/testenv"
+	"darkshift.io/infrared/internal/testplugin"
 )
 
 // TestRights does all that the operator can be made to do, and compares what it then asked of the API server with what
@@ -39,7 +40,7 @@ func TestRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*testenv.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*testenv.Patience)
 	defer cancel()
 	w.useRights(ctx, t)
 
@@ -158,7 +159,8 @@ func flatten(namespace string, rule rbacv1.PolicyRule) []right {
 // useRights makes two operators do what they can.
 func (w *world) useRights(ctx context.Context, t *testing.T) {
 	t.Helper()
-	command := operatorCommand(t, w.OperatorKubeconfig, "--leader-elect=true", "--metrics-bind-address=0")
+	plugins := testplugin.Build(t).Path
+	command := operatorCommand(t, w.OperatorKubeconfig, "--leader-elect=true", "--metrics-bind-address=0", "--plugins", plugins)
 	run(t, command())
 	leader(ctx, t, w, "")
 	run(t, command())
@@ -192,6 +194,7 @@ func (w *world) useRights(ctx context.Context, t *testing.T) {
 	w.applyProvider(ctx, t, "rights", "", missing)
 	w.providerMustBe(ctx, t, "rights", missing)
 	w.providerMustGo(ctx, t, "rights")
+	w.builtLife(ctx, t, plugins)
 }
 
 // mustBecome waits until the Cluster is Connected, or is not, for a reason.

@@ -127,16 +127,16 @@ func TestUnprivilegedNode(t *testing.T) {
 	}
 	user, yes := int64(65532), true
 	s.secret("env", map[string][]byte{"key": []byte("k")})
-	pod := shellPod("lone", "id -u; cat /in/key; echo; touch /x 2>/dev/null || echo refused; touch /keep/x && ls /keep; exit 6")
+	pod := shellPod("lone", "id -u; id -G; cat /in/key; echo; touch /x 2>/dev/null || echo refused; touch /keep/x && ls /keep; exit 6")
 	pod.Spec.NodeSelector[corev1.LabelHostname] = "node-b"
-	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: &user}
+	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: &user, RunAsGroup: &user, FSGroup: &user}
 	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{ReadOnlyRootFilesystem: &yes}
 	keep(pod)
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "in", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "env"}}})
 	pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "in", MountPath: "/in"})
 	made := s.create(pod)
 	got := s.until("lone", ended)
-	if text := s.output("lone"); text != "65532\nk\nrefused\nx\n" || got.Status.ContainerStatuses[0].State.Terminated.ExitCode != 6 {
+	if text := s.output("lone"); text != "65532\n65532\nk\nrefused\nx\n" || got.Status.ContainerStatuses[0].State.Terminated.ExitCode != 6 {
 		t.Errorf("the pod is %s and printed %q", describe(got), text)
 	}
 	if err := s.client.CoreV1().Pods(s.name).Delete(t.Context(), "lone", metav1.DeleteOptions{}); err != nil {

@@ -30,11 +30,15 @@ func rights(pod *corev1.Pod, c corev1.Container, img image.Image, spec *box.Spec
 	}
 	user := first(own.RunAsUser, whole.RunAsUser, &img.User)
 	spec.UID, spec.GID = int(user), int(first(own.RunAsGroup, whole.RunAsGroup, &img.User))
-	for _, g := range whole.SupplementalGroups {
-		spec.Groups = append(spec.Groups, int(g))
-	}
+	groups := slices.Clone(whole.SupplementalGroups)
 	if whole.FSGroup != nil {
-		spec.Groups = append(spec.Groups, int(*whole.FSGroup))
+		groups = append(groups, *whole.FSGroup)
+	}
+	for _, g := range groups {
+		// A node without root can give no groups but the program's own, which it has anyway.
+		if int(g) != spec.GID {
+			spec.Groups = append(spec.Groups, int(g))
+		}
 	}
 	if first(own.RunAsNonRoot, whole.RunAsNonRoot, new(bool)) && user == 0 {
 		return errors.New("securityContext.runAsNonRoot is set, and the user is 0: set runAsUser")

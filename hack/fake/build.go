@@ -47,6 +47,7 @@ func (f fake) Build(ctx context.Context, req provider.BuildRequest, r provider.R
 		Resource: func(t tofu.Thing) (provider.Resource, bool) { return built(req, c.account, t) },
 		// A terraform_data has an ID of OpenTofu's own. Imported under the cloud's, it is still known where its input is lost.
 		ImportID: func(t tofu.Thing) string { return importID(req.Cluster, t) },
+		Replace:  func(t tofu.Thing) string { return c.replace(ctx, req, t) },
 		Binary:   f.tofu, LocalState: f.localState,
 	}, req, r)
 	return c.complete(ctx, req, r, result, err)
@@ -97,11 +98,50 @@ func built(req provider.BuildRequest, account string, t tofu.Thing) (provider.Re
 	}
 	input, _ := t.Attributes["input"].(map[string]any)
 	region, known := input["region"].(string)
-	if !known && json.Unmarshal(req.Variables["region"], &region) != nil {
-		region = defaultRegion
+	if !known {
+		region = wanted(req, "region", defaultRegion)
 	}
 	name := stem(req.Cluster)
 	return provider.Resource{Kind: kind, ID: kind + "/" + name, Name: name, Location: region, Account: account, ConsoleURL: console(kind + "/" + name)}, true
+}
+
+// replace is why a thing can't be changed in place. What was imported has no input, and the cloud is asked.
+func (c cloud) replace(ctx context.Context, req provider.BuildRequest, t tofu.Thing) string {
+	resource, ok := built(req, c.account, t)
+	if !ok {
+		return ""
+	}
+	input, _ := t.Attributes["input"].(map[string]any)
+	region, known := input["region"].(string)
+	properties, _ := input["properties"].(map[string]any)
+	title, _ := properties["title"].(string)
+	if !known {
+		there, err := c.client.Get(ctx, resource.ID, "")
+		if err != nil {
+			return ""
+		}
+		region, title = there.Region, there.Properties["title"]
+	}
+	var why []string
+	if title != wanted(req, "name", req.Cluster.Name) {
+		why = append(why, "name")
+	}
+	if region != wanted(req, "region", defaultRegion) {
+		why = append(why, "region")
+	}
+	if len(why) == 0 {
+		return ""
+	}
+	return "because of " + strings.Join(why, ", ")
+}
+
+// wanted is a variable that is a text.
+func wanted(req provider.BuildRequest, name, otherwise string) string {
+	var text string
+	if json.Unmarshal(req.Variables[name], &text) != nil {
+		return otherwise
+	}
+	return text
 }
 
 // importID is the ID that a thing is imported by: the cloud's.

@@ -185,7 +185,3 @@ func ledger(all []provider.Event) []provider.Resource {
 	}
 	return kept
 }
-
-const envOrder = "FAKE_TEST_ORDER"
-
-func actAsPlugin(string) int { return 0 }

@@ -128,8 +128,10 @@ type Options struct {
 	PageSize int
 	// Now is the clock by which tokens expire; nil: time.Now.
 	Now func() time.Time
-	// Before and After are called around each write, without holding anything up but this one: for tests that kill.
-	Before, After func(Write)
+	// Before and After are called around each write, without holding anything up but this one: for tests that kill. Where Before
+	// returns false, the request was lost on its way.
+	Before func(Write) bool
+	After  func(Write)
 }
 
 // Cloud is the cloud. It is an http.Handler.

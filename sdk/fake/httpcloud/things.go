@@ -158,8 +158,8 @@ func (c *Cloud) put(in call) *Error {
 	if failed != nil {
 		return failed
 	}
-	if w.Do != "" && c.options.Before != nil {
-		c.options.Before(w)
+	if w.Do != "" {
+		c.before(w)
 	}
 	c.mu.Lock()
 	made, wrote, failed := c.make(kind, name, want, w)
@@ -167,8 +167,8 @@ func (c *Cloud) put(in call) *Error {
 	if failed != nil {
 		return failed
 	}
-	if wrote && c.options.After != nil {
-		c.options.After(w)
+	if wrote {
+		c.after(w)
 	}
 	select {
 	case <-time.After(delay):
@@ -181,6 +181,18 @@ func (c *Cloud) put(in call) *Error {
 	}
 	answer(in.w, status, made)
 	return nil
+}
+
+func (c *Cloud) before(w Write) {
+	if c.options.Before != nil && !c.options.Before(w) {
+		panic(http.ErrAbortHandler) // how net/http breaks a connection off
+	}
+}
+
+func (c *Cloud) after(w Write) {
+	if c.options.After != nil {
+		c.options.After(w)
+	}
 }
 
 // checkSpec says what is wrong with a request, and how long the answer is to take.
@@ -287,8 +299,8 @@ func (c *Cloud) remove(in call) *Error {
 	if failed != nil {
 		return failed
 	}
-	if !deleting && c.options.Before != nil {
-		c.options.Before(w)
+	if !deleting {
+		c.before(w)
 	}
 	c.mu.Lock()
 	wrote, failed := c.begin(w)
@@ -296,8 +308,8 @@ func (c *Cloud) remove(in call) *Error {
 	if failed != nil {
 		return failed
 	}
-	if wrote && c.options.After != nil {
-		c.options.After(w)
+	if wrote {
+		c.after(w)
 	}
 	answer(in.w, http.StatusAccepted, json.RawMessage(`{}`))
 	return nil

@@ -7,25 +7,21 @@ terraform {
 
 locals {
   # Computed from the incarnation, so that a cluster of the same name made later shares nothing with this one.
-  stem   = "${var.labels["infrared-cluster"]}-u${substr(var.labels["infrared-cluster-uid"], 0, 8)}"
+  stem = "${var.labels["infrared-cluster"]}-u${substr(var.labels["infrared-cluster-uid"], 0, 8)}"
+  ids = {
+    network    = "network/${local.stem}"
+    cluster    = "cluster/${local.stem}"
+    node_group = "node-group/${local.stem}"
+  }
   labels = merge(var.tags, var.labels)
-}
-
-# What can't be changed in place.
-resource "terraform_data" "place" {
-  triggers_replace = [var.name, var.region]
 }
 
 resource "terraform_data" "network" {
   input = {
-    id         = "network/${local.stem}"
+    id         = local.ids.network
     region     = var.region
     labels     = local.labels
     properties = { title = var.name, cidrs = join(",", var.cidrs), delay = var.delay }
-  }
-
-  lifecycle {
-    replace_triggered_by = [terraform_data.place]
   }
 
   provisioner "local-exec" {
@@ -46,22 +42,18 @@ resource "terraform_data" "put_network" {
 
 resource "terraform_data" "cluster" {
   input = {
-    id     = "cluster/${local.stem}"
+    id     = local.ids.cluster
     region = var.region
     labels = local.labels
     properties = {
       title         = var.name
       note          = var.note
-      network       = terraform_data.network.input.id
+      network       = local.ids.network
       control_plane = var.control_plane
       delay         = var.delay
     }
   }
   depends_on = [terraform_data.put_network]
-
-  lifecycle {
-    replace_triggered_by = [terraform_data.place]
-  }
 
   provisioner "local-exec" {
     when        = destroy
@@ -81,12 +73,12 @@ resource "terraform_data" "put_cluster" {
 
 resource "terraform_data" "node_group" {
   input = {
-    id     = "node-group/${local.stem}"
+    id     = local.ids.node_group
     region = var.region
     labels = local.labels
     properties = {
       title   = var.name
-      cluster = terraform_data.cluster.input.id
+      cluster = local.ids.cluster
       count   = tostring(var.node_count)
       spot    = tostring(var.spot)
       delay   = var.delay
@@ -94,10 +86,6 @@ resource "terraform_data" "node_group" {
     }
   }
   depends_on = [terraform_data.put_cluster]
-
-  lifecycle {
-    replace_triggered_by = [terraform_data.place]
-  }
 
   provisioner "local-exec" {
     when        = destroy

@@ -11,8 +11,8 @@
 // made, before the cloud is asked for it. A run that dies in between leaves it in the state, or in the ledger, by which it is imported
 // under the same ID; and OpenTofu never calls the provisioner that deletes for a resource whose making it could not finish.
 //
-// An imported terraform_data knows nothing but its ID. Hence nothing of the first resources forces a replacement by itself: what
-// can't be changed in place, the name and the region, is in terraform_data.place, whose replacement replaces the others.
+// An imported terraform_data knows nothing but its ID, so nothing may rely on more. Any triggers_replace would make the thing anew. So it is the plugin that
+// asks for a replacement where the name or the region changes, which can't be changed in place.
 package module
 
 import (

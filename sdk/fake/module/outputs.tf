@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 output "cluster_id" {
-  value = terraform_data.cluster.input.id
+  value = local.ids.cluster
   # Whoever reads it may use the cluster.
   depends_on = [terraform_data.put_cluster]
 }

@@ -43,6 +43,9 @@ type Options struct {
 	// ImportID is the ID by which OpenTofu imports a thing, where that is not its attribute id; nil: it always is. It must be the same
 	// before and after the thing's attributes are known.
 	ImportID func(Thing) string
+	// Replace is why a thing of the state has to be made anew although the module does not say so, such as "because of region"; empty: it
+	// has not. Nil: what the module says is all there is to it.
+	Replace func(Thing) string
 	// LocalState is the path of a file for the state, for an author's tests: then the request's State is not used. Empty: the
 	// state is where the request says.
 	LocalState string

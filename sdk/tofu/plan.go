@@ -26,10 +26,18 @@ type plan struct {
 
 // makePlan plans into the file, and reports what it would do.
 func (r *run) makePlan(ctx context.Context, s state) (plan, error) {
+	options := []tfexec.PlanOption{tfexec.Out(r.folder.plan), tfexec.VarFile(r.folder.variables)}
+	if r.req.Action == provider.ActionDestroy {
+		options = append(options, tfexec.Destroy(true))
+	} else {
+		for _, address := range slices.Sorted(maps.Keys(r.replaced(s))) {
+			options = append(options, tfexec.Replace(address))
+		}
+	}
 	err := r.command(ctx, call{
 		step: "planning", dir: r.dir, data: r.folder.data, show: true,
 		do: func(ctx context.Context, tf *tfexec.Terraform) error {
-			_, err := tf.Plan(ctx, tfexec.Out(r.folder.plan), tfexec.VarFile(r.folder.variables), tfexec.Destroy(r.req.Action == provider.ActionDestroy))
+			_, err := tf.Plan(ctx, options...)
 			return err
 		},
 	})
@@ -37,6 +45,20 @@ func (r *run) makePlan(ctx context.Context, s state) (plan, error) {
 		return plan{}, err
 	}
 	return r.readPlan(ctx, s)
+}
+
+// replaced are the addresses of things that the plugin wants to be made anew, each with why.
+func (r *run) replaced(s state) map[string]string {
+	all := map[string]string{}
+	if r.o.Replace == nil {
+		return all
+	}
+	for _, thing := range s.things() {
+		if why := r.o.Replace(thing); why != "" {
+			all[thing.Address] = why
+		}
+	}
+	return all
 }
 
 // readPlan reads the plan in the file.
@@ -55,7 +77,7 @@ func (r *run) readPlan(ctx context.Context, s state) (plan, error) {
 	if err := r.checkDeclared(shown); err != nil {
 		return plan{}, err
 	}
-	p := plan{changes: changesOf(shown)}
+	p := plan{changes: changesOf(shown, r.replaced(s))}
 	p.any = len(p.changes) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(shown.OutputChanges)), func(c *tfjson.Change) bool { return !c.Actions.NoOp() })
 	if p.digest, err = r.digest(s, shown); err != nil {
 		return plan{}, err
@@ -130,13 +152,17 @@ func participle(o provider.Operation) string {
 }
 
 // changesOf are the changes of a plan: destructive ones first, then by address.
-func changesOf(shown *tfjson.Plan) []provider.Change {
+// Asked says why of those that the plugin wants to be replaced.
+func changesOf(shown *tfjson.Plan, asked map[string]string) []provider.Change {
 	var changes []provider.Change
 	for _, c := range shown.ResourceChanges {
 		if c.Change == nil {
 			continue
 		}
 		change := provider.Change{Address: c.Address, Type: c.Type, Why: reason(c)}
+		if why := asked[c.Address]; why != "" && c.Change.Actions.Replace() {
+			change.Why = why
+		}
 		switch a := c.Change.Actions; {
 		case a.NoOp():
 			continue

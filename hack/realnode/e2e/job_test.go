@@ -9,13 +9,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,6 +71,8 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("confined", func(t *testing.T) { checkConfined(t, pod) })
+	t.Run("rights", func(t *testing.T) { b.checkRights(t, pod) })
+	t.Run("not evicted", func(t *testing.T) { checkNotEvicted(t, pod) })
 	turn := b.until(t, "ended", ended)
 	t.Run("result", func(t *testing.T) {
 		if turn.Run.Phase != v1alpha1.RunSucceeded {
@@ -93,77 +93,120 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// checkConfined looks at a pod's main container from this machine: what the kernel holds it to, not what its spec says.
-func checkConfined(t *testing.T, pod *corev1.Pod) {
-	t.Helper()
-	pid := initOf(t, pod)
-	status := statusOf(t, pid)
-	got := map[string]string{}
-	want := map[string]string{
-		"Uid": "65532 65532 65532 65532", "Gid": "65532 65532 65532 65532", "Groups": "65532",
-		"CapInh": noCapabilities, "CapPrm": noCapabilities, "CapEff": noCapabilities, "CapBnd": noCapabilities, "CapAmb": noCapabilities,
-		"NoNewPrivs": "1", "Seccomp": "2",
+// TestInterrupted ends a first apply while OpenTofu makes things, in the two ways there are on a node. The next run makes the rest, and
+// nothing is made twice or forgotten.
+func TestInterrupted(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		end     func(t *testing.T, pod *corev1.Pod)
+		code    int32
+		ordered bool
+	}{
+		"deleted": {
+			reason: "SIGTERM reaches infrared-build, which has OpenTofu write its state and let go of the lock",
+			end: func(t *testing.T, pod *corev1.Pod) {
+				if out, err := shared.kubectl(t.Context(), "-n", pod.Namespace, "delete", "pod", pod.Name, "--wait=false"); err != nil {
+					t.Fatalf("deleting the pod: %v: %s", err, out)
+				}
+			},
+			code: 1, ordered: true,
+		},
+		"killed": {
+			reason: "with process 1 the kernel kills OpenTofu too, at once: what it had made is in the ledger alone",
+			end: func(t *testing.T, pod *corev1.Pod) {
+				if err := syscall.Kill(initOf(t, pod), syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			},
+			code: 137,
+		},
 	}
-	for name := range want {
-		got[name] = status[name]
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what the kernel holds the run to (-want +got):\n%s", diff)
-	}
-	if args := argumentsOf(t, pid); args[0] != run.Programs+"/infrared-build" {
-		t.Errorf("process 1 is %q, wanted infrared-build, which turns SIGTERM into an end in order", args)
-	}
-	programs, err := os.ReadDir(filepath.Join(fmt.Sprintf("/proc/%d/root", pid), run.Programs, "plugins"))
-	if err != nil || len(programs) != 1 || programs[0].Name() != pluginName {
-		t.Errorf("the plugins that the init container copied are %v (error %v), wanted %s alone", programs, err, pluginName)
-	}
-	// As the run itself would try it.
-	for _, dir := range []string{"", "/usr", "/etc", run.Programs, run.Credentials} {
-		out, err := shared.kubectl(t.Context(), "-n", pod.Namespace, "exec", pod.Name, "-c", "tofu", "--", "/bin/sh", "-c", "echo x > "+dir+"/probe")
-		if err == nil || !strings.Contains(out, "Read-only file system") {
-			t.Errorf("writing to %s/probe gave error %v and %q, wanted a read-only file system", dir, err, out)
-		}
-	}
-	for _, dir := range []string{run.Work, "/tmp"} {
-		if out, err := shared.kubectl(t.Context(), "-n", pod.Namespace, "exec", pod.Name, "-c", "tofu", "--", "/bin/sh", "-c", "echo x > "+dir+"/probe"); err != nil {
-			t.Errorf("writing to %s/probe gave error %v and %q", dir, err, out)
-		}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBuilder(t, name, map[string]v1alpha1.VariableValue{"delay": "4s", "control_plane": "edge"})
+			job := b.until(t, "in the middle of an apply", making).Run.Job
+			c.end(t, podOf(t, job, running))
+			state := podOf(t, job, terminated).Status.ContainerStatuses[0].State.Terminated
+			if state.ExitCode != c.code {
+				t.Errorf("%s: the container ended with %d, wanted %d", c.reason, state.ExitCode, c.code)
+			}
+			turn := b.until(t, "ended", ended)
+			if turn.Run.Reason != v1alpha1.ReasonInterrupted {
+				b.explain(t)
+				t.Errorf("%s: the run ended as %s (%s), wanted %s", c.reason, turn.Run.Reason, turn.Run.Message, v1alpha1.ReasonInterrupted)
+			}
+			if c.ordered {
+				b.checkInOrder(t)
+			}
+			b.checkGoesOn(t, job)
+		})
 	}
 }
 
-// TestTerminated has the pod of a first apply deleted while OpenTofu makes things: what was made by then is in the state, the lock is
-// free, and the next run makes the rest.
-func TestTerminated(t *testing.T) {
-	b := newBuilder(t, "cut", map[string]v1alpha1.VariableValue{"delay": "4s", "control_plane": "edge"})
-	job := b.until(t, "in the middle of an apply", making).Run.Job
-	pod := podOf(t, job, running)
-	if out, err := shared.kubectl(t.Context(), "-n", v1alpha1.Namespace, "delete", "pod", pod.Name, "--wait=false"); err != nil {
-		t.Fatalf("deleting the pod: %v: %s", err, out)
+// checkInOrder looks at what an apply left that was told to end: no lock, and a state with all that it had made.
+func (b *builder) checkInOrder(t *testing.T) {
+	t.Helper()
+	var lease coordinationv1.Lease
+	name := run.NamesOf(b.cluster.Name, b.incarnation).Lease()
+	if err := b.Client.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.Namespace, Name: name}, &lease); err != nil {
+		t.Fatal(err)
 	}
-	state := podOf(t, job, terminated).Status.ContainerStatuses[0].State.Terminated
-	if state.ExitCode != 1 {
-		t.Errorf("the container ended with %d, wanted the 1 of a run that says how it ended", state.ExitCode)
+	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" {
+		t.Errorf("the run that was ended holds the lock as %q", *holder)
 	}
-	turn := b.until(t, "ended", ended)
-	if turn.Run.Reason != v1alpha1.ReasonInterrupted {
-		b.explain(t)
-		t.Errorf("the run ended as %s (%s), wanted %s", turn.Run.Reason, turn.Run.Message, v1alpha1.ReasonInterrupted)
+	if state := b.state(t); !slices.Contains(state, "put_network") {
+		t.Errorf("the run had made the network, and left a state with %v", state)
 	}
-	b.checkUnlocked(t)
-	made := b.things(t)
-	suffix := run.NamesOf(b.cluster.Name, b.incarnation).Suffix
-	if state := b.state(t); len(made) == 0 || !slices.Contains(state, "put_network") {
-		t.Errorf("the run made %v and left a state with %v", made, state)
-	}
+}
+
+// checkGoesOn has the run made again and looks at what is in the cloud then.
+func (b *builder) checkGoesOn(t *testing.T, job string) {
+	t.Helper()
 	b.change(t, func(p *v1alpha1.Provision) { p.Run = 2 })
-	turn = b.until(t, "made again", func(turn build.Turn) bool { return ended(turn) && turn.Run.Job != job })
+	turn := b.until(t, "made again", func(turn build.Turn) bool { return ended(turn) && turn.Run.Job != job })
 	if turn.Run.Phase != v1alpha1.RunSucceeded || len(turn.Run.LeftBehind) > 0 {
 		b.explain(t)
 		t.Errorf("the run that goes on is %s (%s: %s) and left %v behind", turn.Run.Phase, turn.Run.Reason, turn.Run.Message, turn.Run.LeftBehind)
 	}
+	suffix := run.NamesOf(b.cluster.Name, b.incarnation).Suffix
 	if diff := cmp.Diff([]string{"cluster/" + suffix, "network/" + suffix, "node-group/" + suffix}, b.things(t)); diff != "" {
 		t.Errorf("what is in the cloud at last (-want +got):\n%s", diff)
 	}
+}
+
+// TestDoesNotStart has runs made that a node can't start, and sees that the operator says why, by the words of a real kubelet.
+func TestDoesNotStart(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		spoil  func(*builder)
+		want   string
+	}{
+		"init container": {
+			reason: "the image may be of another version than the operator",
+			spoil:  func(b *builder) { b.Templates = absent(b.Templates.(templates)) },
+			want:   "The pod's step install failed with exit code 1",
+		},
+		"image": {
+			reason: "nobody looks at the pod before the run's status",
+			spoil:  func(b *builder) { b.TofuImage = "infrared-no-such-image:dev" },
+			want:   "The image infrared-no-such-image:dev of container tofu can't be had",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBuilder(t, "no-"+strings.ReplaceAll(name, " ", "-"), nil)
+			c.spoil(b)
+			b.until(t, "said to be without "+name, func(turn build.Turn) bool { return turn.Run != nil && strings.Contains(turn.Run.Message, c.want) })
+		})
+	}
+}
+
+// absent names a plugin that is in no image.
+func absent(t templates) templates {
+	t.found.Binary = "absent"
+	return t
 }
 
 // things are the IDs of what is in the cloud, in order.
@@ -208,17 +251,4 @@ func (b *builder) state(t *testing.T) []string {
 		names = append(names, r.Name)
 	}
 	return names
-}
-
-// checkUnlocked looks at OpenTofu's lock.
-func (b *builder) checkUnlocked(t *testing.T) {
-	t.Helper()
-	var lease coordinationv1.Lease
-	name := run.NamesOf(b.cluster.Name, b.incarnation).Lease()
-	if err := b.Client.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.Namespace, Name: name}, &lease); err != nil {
-		t.Fatal(err)
-	}
-	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" {
-		t.Errorf("the run that was terminated holds the lock as %q", *holder)
-	}
 }

@@ -103,7 +103,7 @@ func (s *stack) up(ctx context.Context) error {
 	if s.client, err = kubernetes.NewForConfig(s.admin); err != nil {
 		return err
 	}
-	for _, part := range []string{"namespaces.yaml", "crds"} {
+	for _, part := range []string{"namespaces.yaml", "crds", "build"} {
 		if out, err := s.kubectl(ctx, "apply", "--server-side", "-f", filepath.Join(s.root, "deploy", part)); err != nil {
 			return fmt.Errorf("applying deploy/%s: %w: %s", part, err, out)
 		}

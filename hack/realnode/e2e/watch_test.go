@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -70,8 +69,14 @@ func leftovers(root string) error {
 		return fmt.Errorf("control groups are left: %s", strings.Join(append(groups, more...), ", "))
 	}
 	// Arguments name the folder in containerd's, its shims' and the kubelet's.
-	if out, err := exec.Command("ps", "axo", "args").Output(); err == nil && strings.Contains(string(out), root+"/") {
-		return fmt.Errorf("processes of %s are left", root)
+	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return err
+	}
+	for _, path := range processes {
+		if arguments, err := os.ReadFile(path); err == nil && strings.Contains(string(arguments), root+"/") {
+			return fmt.Errorf("a process is left: %q", strings.ReplaceAll(string(arguments), "\x00", " "))
+		}
 	}
 	if _, err := os.Stat(root); err == nil {
 		return fmt.Errorf("the folder %s is left", root)

@@ -65,6 +65,7 @@ func makeCgroups(name string) error {
 		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("making a control group: %w: run it as root where control groups are writable", err)
 		}
+		enableControllers(h)
 		// A cpuset of version 1 begins with no processor, and takes no process then.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			if all, err := os.ReadFile(filepath.Join(h, file)); err == nil {
@@ -75,6 +76,17 @@ func makeCgroups(name string) error {
 		}
 	}
 	return nil
+}
+
+// enableControllers has a hierarchy of version 2 hand its controllers down. What it refuses, the kubelet names if it needs it.
+func enableControllers(hierarchy string) {
+	all, err := os.ReadFile(filepath.Join(hierarchy, "cgroup.controllers"))
+	if err != nil {
+		return
+	}
+	for _, controller := range strings.Fields(string(all)) {
+		_ = os.WriteFile(filepath.Join(hierarchy, "cgroup.subtree_control"), []byte("+"+controller), 0o644)
+	}
 }
 
 // cgroupFolders are those of the node's control group and of all below it, the deepest first.

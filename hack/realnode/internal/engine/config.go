@@ -46,6 +46,8 @@ func (n *node) writeConfigs() error {
 		"containerd/config.toml":      n.containerdConfig(overlayWorks(n.path("containerd"))),
 		"containerd/cni/10-pods.conf": n.network(),
 		"kubelet/config.yaml":         n.kubeletConfig(),
+
+		"containerd/registries/_default/hosts.toml": nowhere,
 	} {
 		if err := folder.WriteFile(n.path(path), []byte(text)); err != nil {
 			return err
@@ -86,11 +88,18 @@ oom_score = 0
       [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
         Root = "ROOT/runc"
 
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "ROOT/registries"
+
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "CNI"
     conf_dir = "ROOT/cni"
 `)
 }
+
+// nowhere is where all registries are: an image that was not imported can't be had, and nobody is asked for it.
+const nowhere = `server = "http://127.0.0.1:1"
+`
 
 // network gives pods that don't share the machine's network an address that only this machine reaches. Without any network the
 // kubelet never calls the node ready.

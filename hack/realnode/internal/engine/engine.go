@@ -72,7 +72,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	for _, dir := range []string{"", "containerd", "containerd/cni", "kubelet", "kubelet/pki", "pods", "logs", "images"} {
+	for _, dir := range []string{"", "containerd", "containerd/cni", "containerd/registries/_default", "kubelet", "kubelet/pki", "pods", "logs", "images"} {
 		if err := folder.Make(filepath.Join(o.Root, dir)); err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func (b *Builder) start(ctx context.Context, c *v1alpha1.Cluster, w *world, t Tu
 	}
 	job := b.job(c, id, name, found)
 	if err == nil {
-		err = b.Client.Create(ctx, job)
+		err = b.makeJob(ctx, c, job)
 	}
 	if apierrors.IsAlreadyExists(err) {
 		t.After = sooner(t.After, lookSoon)

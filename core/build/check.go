@@ -44,8 +44,8 @@ func (b *Builder) compose(ctx context.Context, c *v1alpha1.Cluster, w *world, id
 	order.Labels = owned.Labels(c)
 	order.Plugin, order.PluginSHA256, order.Template = found.Binary, found.SHA256, found.Template.Name
 	order.Digest, order.Approved, order.Guarded = "", "", nil
-	if id.Action == v1alpha1.ActionApply {
-		order.Approved = id.Approved
+	if id.Action != v1alpha1.ActionDestroy {
+		order.Approved, order.Guarded = id.Approved, found.Template.Guarded
 	}
 	order.Interrupted = w.interrupted(c)
 	return order, found, nil, nil

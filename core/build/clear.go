@@ -6,6 +6,7 @@ package build
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -141,9 +142,13 @@ func (b *Builder) handOver(ctx context.Context, job *batchv1.Job, r record) erro
 	if err := b.Live.Get(ctx, types.NamespacedName{Namespace: v1alpha1.Namespace, Name: r.name}, &stored); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	stored.OwnerReferences = []metav1.OwnerReference{{
+	owner := []metav1.OwnerReference{{
 		APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: job.Name, UID: job.UID,
 	}}
+	if slices.Equal(stored.OwnerReferences, owner) {
+		return nil
+	}
+	stored.OwnerReferences = owner
 	if err := b.Client.Update(ctx, &stored); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("handing record %q over to its Job: %w", r.name, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -130,6 +131,25 @@ func own(there metav1.Object, c *v1alpha1.Cluster, what string) error {
 		return refused{fmt.Sprintf("%s belongs to Cluster %s: give this Cluster another name", what, other)}
 	}
 	return refused{what + " is there, and Infrared has not made it: move it out of the way"}
+}
+
+// makeJob makes the Job of a run. One that is there may be another operator's, which the next look will find, or a stranger's.
+func (b *Builder) makeJob(ctx context.Context, c *v1alpha1.Cluster, job *batchv1.Job) error {
+	err := b.Client.Create(ctx, job)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	var there batchv1.JobList
+	listErr := b.Live.List(ctx, &there, client.InNamespace(job.Namespace), client.MatchingFields{"metadata.name": job.Name})
+	if listErr != nil {
+		return fmt.Errorf("looking at Job %q: %w", job.Name, listErr)
+	}
+	for i := range there.Items {
+		if err := own(&there.Items[i], c, fmt.Sprintf("Job %s/%s", job.Namespace, job.Name)); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // setRules has a Role name the record of the run that comes.

@@ -1,6 +1,7 @@
 # The local stack. Included by the Makefile.
 
 IR     := .dev/bin/ir
+# Without C. What judges the code is told so as well, so that it finds compiled what it needs.
 STATIC := CGO_ENABLED=0
 
 .PHONY: ir stack realnode

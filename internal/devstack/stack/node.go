@@ -38,23 +38,22 @@ const (
 )
 
 // nodeProgram is the program of a kind of node, below the programs' folder. Each
-// is called the same way: run and stop, with the flags that are given below.
+// is called the same way: run and stop, with the flags that are given below. A real
+// one (hack/realnode) takes them, too, but a kubelet also needs an API server that
+// looks for it by name, an admission policy, and images of single programs.
 func nodeProgram(kind string) string {
-	return map[string]string{NodeProcess: "node", NodeReal: "realnode"}[kind]
+	return map[string]string{NodeProcess: "node"}[kind]
 }
 
 // checkNode refuses a kind of node that can't be had.
-func (s *Stack) checkNode(kind string) error {
+func checkNode(kind string) error {
 	switch kind {
 	case "", NodeNone, NodeProcess:
 		return nil
 	case NodeReal:
-		if fileIdentity(s.program(nodeProgram(kind))) == "" {
-			return errors.New("a real node can't be run from here yet: use --node=process, or try it with make test-node")
-		}
-		return nil
+		return errors.New("a stack can't have a real node yet: use --node=process, or see pods on a real kubelet with make test-node")
 	}
-	return fmt.Errorf("there is no node of kind %q: choose of %s, %s, %s", kind, NodeProcess, NodeReal, NodeNone)
+	return fmt.Errorf("there is no node of kind %q: choose of %s, %s", kind, NodeProcess, NodeNone)
 }
 
 func nodeService() service {
@@ -114,25 +113,22 @@ func prepareNode(_ context.Context, s *Stack, cp *devstack.ControlPlane, w Wante
 // purge asks for it. No node may run. Without a purge the next node tells the
 // API server how they ended.
 func (s *Stack) endPods(ctx context.Context, grace time.Duration, purge bool) error {
-	for _, kind := range []string{NodeProcess, NodeReal} {
-		root := s.nodeRoot(kind)
-		if left, err := os.ReadDir(filepath.Join(root, "pods")); err != nil || len(left) == 0 {
-			continue // no such node was ever here, or it has nothing left
-		}
-		program := s.program(nodeProgram(kind))
-		if fileIdentity(program) == "" {
-			return fmt.Errorf("pods of the node may still run, and %s, which ends them, is missing: run make stack", shorten(program))
-		}
-		args := []string{"stop", "--root", root, "--grace", strconv.Itoa(int(grace.Seconds()))}
-		if purge {
-			args = append(args, "--purge")
-		}
-		limited, cancel := context.WithTimeout(ctx, 2*grace+10*time.Second)
-		out, err := exec.CommandContext(limited, program, args...).CombinedOutput()
-		cancel()
-		if err != nil {
-			return fmt.Errorf("ending the node's pods: %w: %s", err, lastLine(out))
-		}
+	root := s.nodeRoot(NodeProcess)
+	if left, err := os.ReadDir(filepath.Join(root, "pods")); err != nil || len(left) == 0 {
+		return nil // no node was ever here, or it has nothing left
+	}
+	program := s.program(nodeProgram(NodeProcess))
+	if fileIdentity(program) == "" {
+		return fmt.Errorf("pods of the node may still run, and %s, which ends them, is missing: run make stack", shorten(program))
+	}
+	args := []string{"stop", "--root", root, "--grace", strconv.Itoa(int(grace.Seconds()))}
+	if purge {
+		args = append(args, "--purge")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*grace+10*time.Second)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, program, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("ending the node's pods: %w: %s", err, lastLine(out))
 	}
 	return nil
 }

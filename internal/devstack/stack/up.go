@@ -45,7 +45,7 @@ func (s *Stack) Up(ctx context.Context, o UpOptions) error {
 	if err := checkClusters(o.Clusters); err != nil {
 		return err
 	}
-	if err := s.checkNode(o.Node); err != nil {
+	if err := checkNode(o.Node); err != nil {
 		return err
 	}
 	binary, err := devstack.Binary()

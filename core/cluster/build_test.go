@@ -97,6 +97,8 @@ func (h *hand) turn(t *testing.T, name string, turn build.Turn) {
 }
 
 // tear has the Builder say something of a Cluster's destroy from now on.
+//
+//nolint:unparam // the name belongs to it
 func (h *hand) tear(t *testing.T, name string, torn build.Teardown) {
 	t.Helper()
 	h.mu.Lock()

@@ -45,9 +45,9 @@ type need struct {
 // connectBuilt reaches a cluster that was built. Infrared makes its kubeconfig itself, and keeps its token fresh; everything else is as for
 // a kubeconfig that a person gave, and a person may replace it.
 func (r *Reconciler) connectBuilt(ctx context.Context, s *scope, turn build.Turn) (access, error) {
-	if turn.Applied == nil {
+	if turn.Applied == nil && turn.Built == nil {
 		s.notBuilt()
-		return access{next: turn.After}, nil
+		return access{}, nil
 	}
 	src, err := r.storedWay(ctx, s)
 	if err != nil {
@@ -60,10 +60,13 @@ func (r *Reconciler) connectBuilt(ctx context.Context, s *scope, turn build.Turn
 	if err != nil {
 		return access{}, err
 	}
-	outputs := turn.Applied.Outputs
+	var outputs map[string]json.RawMessage // nil where what the apply said is lost
+	if turn.Applied != nil {
+		outputs = turn.Applied.Outputs
+	}
 	var failed *refusal
 	var next time.Duration
-	if due, what := r.due(s, h, outputsSum(outputs)); due {
+	if due, what := r.due(h, outputs); due {
 		if h, failed, next, err = r.renew(ctx, s, h, outputs, what); err != nil {
 			return access{}, err
 		}
@@ -109,7 +112,7 @@ func (r *Reconciler) followBuilt(ctx context.Context, s *scope, src *ways, h *he
 }
 
 // due says whether a kubeconfig is to be made now, and how.
-func (r *Reconciler) due(s *scope, h *held, outputs string) (bool, need) {
+func (r *Reconciler) due(h *held, outputs map[string]json.RawMessage) (bool, need) {
 	if h == nil {
 		return true, need{}
 	}
@@ -119,7 +122,7 @@ func (r *Reconciler) due(s *scope, h *held, outputs string) (bool, need) {
 	switch at := renewAt(made, end); {
 	case r.madeJustNow(h) && h.ours():
 		return false, need{}
-	case h.sum == "", h.origin.Outputs != outputs, expired:
+	case h.sum == "", expired, outputs != nil && h.origin.Outputs != "" && h.origin.Outputs != outputsSum(outputs):
 		// The outputs are others where an apply has replaced the cluster, say.
 		return true, need{sum: h.sum}
 	case at.IsZero(), now.Before(at):
@@ -148,7 +151,11 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, h *held, outputs map[s
 	if err != nil {
 		return h, nil, 0, err
 	}
-	if !what.renew && credentials.IsZero() {
+	switch {
+	case what.renew:
+	case outputs == nil:
+		return h, s.noOutputs(), resync, nil
+	case credentials.IsZero():
 		return h, s.noCredentials(), resync, nil
 	}
 	req := provider.ConnectRequest{Cluster: w.cluster, Outputs: outputs, Credentials: credentials, RenewToken: tokenLife}
@@ -157,7 +164,7 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, h *held, outputs map[s
 	}
 	if what.renew {
 		if err := r.throughHeld(h, &req); err != nil {
-			return h, err, resync, nil //nolint:nilerr // told in the condition
+			return h, err, resync, nil
 		}
 		version = ""
 	}
@@ -247,6 +254,13 @@ func (s *scope) noCredentials() *refusal {
 	return &refusal{v1alpha1.ReasonBadCredentials, fmt.Sprintf(
 		"Infrared has no way into the cluster that it built, and a new one needs the cloud's credentials, which are not there. Make them: kubectl -n %s create secret generic %s --from-env-file=<KEY=value lines>",
 		v1alpha1.Namespace, name)}
+}
+
+// noOutputs says that what the newest apply told of the cluster is lost, as when somebody has deleted the ledger.
+func (s *scope) noOutputs() *refusal {
+	return &refusal{v1alpha1.ReasonNotBuilt, fmt.Sprintf(
+		"What the apply said of the cluster is lost, and with it how to reach it. Apply again, which changes nothing that is as it should be: kubectl patch cluster %s --type=merge -p '{\"spec\":{\"provision\":{\"action\":\"apply\",\"run\":%d}}}'",
+		s.Name, s.provision().Run+1)}
 }
 
 // recall takes over what the kubeconfig at hand says: when its token ends and, where it was made by the outputs of the module, which

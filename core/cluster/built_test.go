@@ -4,6 +4,7 @@
 package cluster_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func cloudCredentials(t *testing.T, name, token string) {
 		Data:       map[string][]byte{"ACME_TOKEN": []byte(token)},
 	}
 	create(t, secret)
-	t.Cleanup(func() { _ = env.Client.Delete(t.Context(), secret) }) //nolint:forbidigo // the test's own
+	t.Cleanup(func() { _ = env.Client.Delete(context.Background(), secret) })
 }
 
 // opensBy is nil when a Cluster's own kubeconfig Secret and Argo CD's have a token.
@@ -280,6 +281,21 @@ func TestOwnKubeconfig(t *testing.T) {
 			}
 			return nil
 		}, oneToken("lost-own", wc))
+	})
+	t.Run("by hand and alone", func(t *testing.T) {
+		wc := builtCluster(t, h, "by-hand-alone")
+		changeSecret(t, "infrared", "cluster-by-hand-alone-kubeconfig", func(s *corev1.Secret) {
+			s.Data = map[string][]byte{"kubeconfig": k0{User: `{token: "S3CR3T.alone"}`}.text(wc)} // nothing of ours is left
+		})
+		eventually(t, opensBy("by-hand-alone", "S3CR3T.alone", wc), has("by-hand-alone", "Connected", "True", v1alpha1.ReasonConnected))
+	})
+	t.Run("ledger lost", func(t *testing.T) {
+		wc := builtCluster(t, h, "no-ledger")
+		turn := applied(wc)
+		turn.Applied = nil
+		h.turn(t, "no-ledger", turn)
+		deleteSecret(t, "infrared", "cluster-no-ledger-kubeconfig")
+		eventually(t, absent("infrared", "cluster-no-ledger-kubeconfig"), has("no-ledger", "Connected", "True", v1alpha1.ReasonReplacementRefused, "Apply again", `"run":1`))
 	})
 	t.Run("another cluster", func(t *testing.T) {
 		builtCluster(t, h, "rebuilt")

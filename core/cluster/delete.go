@@ -50,7 +50,11 @@ func (r *Reconciler) delete(ctx context.Context, s *scope) (ctrl.Result, error) 
 	result := r.plan.Advance(ctx, work, &s.Status.Deletion.Steps, r.Clock.Now(), force)
 	r.summarise(s)
 	refused = cmp.Or(refused, result.ForceRefused)
-	if anew := s.takeTeardown(work.Turn); refused != "" || again && anew {
+	anew := s.takeTeardown(work.Turn)
+	if again && anew {
+		s.event(ctx, r.Events, false, "DestroyAgain", "Delete", s.Annotations[v1alpha1.AnnotationForceBy]+" has the destroy run again.")
+	}
+	if refused != "" || again && anew {
 		return ctrl.Result{RequeueAfter: soon}, r.dropForce(ctx, s, refused)
 	}
 	if !result.Finished {

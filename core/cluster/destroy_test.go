@@ -94,6 +94,9 @@ func TestDestroy(t *testing.T) {
 	done.Done, done.Run.LeftBehind = true, failed.Run.LeftBehind
 	h.tear(t, name, done)
 	eventually(t, goneCluster(name))
+	if told := events(t, name); !contains(told, "DestroyAgain") || !contains(told, "has the destroy run again") {
+		t.Errorf("an event says who had it run again: %s", told)
+	}
 	found := records(t, name)
 	if len(found) != 1 || found[0].Spec.LeftCount != 1 || found[0].Spec.Forced != "" || len(found[0].Spec.Steps) != 2 || found[0].Spec.Steps[1].State != v1alpha1.StepDone {
 		t.Errorf("the record says what was left, and that nothing was moved past: %+v", found)
@@ -117,5 +120,8 @@ func TestNothingToDestroy(t *testing.T) {
 	found := records(t, "never")
 	if len(found) != 1 || len(found[0].Spec.Steps) != 2 || found[0].Spec.Steps[1].State != v1alpha1.StepSkipped || found[0].Spec.Steps[1].Message == "" {
 		t.Errorf("Destroy is skipped, and says why: %+v", found)
+	}
+	if !h.was(h.forgotten, "never") {
+		t.Error("what a run would have needed is there already, and is not taken away")
 	}
 }

@@ -30,6 +30,8 @@ type Providers interface {
 	For(ctx context.Context, cloud string) (name string, plugin provider.Provider, err error)
 	// NodePrefixes is which provider a node's spec.providerID belongs to, by how it begins.
 	NodePrefixes(ctx context.Context) map[string]string
+	// Kinds are the kinds of things that the plugin of a Provider looks for in its cloud.
+	Kinds(name string) []string
 }
 
 // way is how a cluster is looked at: through its provider's plugin, or by the core itself where there is none.
@@ -121,6 +123,11 @@ func (r *Reconciler) reach(ctx context.Context, w way, t target) finding {
 		return failed
 	}
 	found, notLooked := foundBy(answer)
+	if req.Credentials.IsZero() {
+		// Nobody was to look into the cloud, so that this says nothing of the connection.
+		kinds := r.Providers.Kinds(w.name)
+		notLooked = slices.DeleteFunc(notLooked, func(part provider.NotLooked) bool { return slices.Contains(kinds, part.What) })
+	}
 	found.Provider = w.cloud
 	found.CertificateExpiry = t.config.CertificateExpiry()
 	if subject, ok := kubeconfig.TokenSubject(t.config.Token); ok {

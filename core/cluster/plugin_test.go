@@ -54,6 +54,8 @@ func (c *cloud) NodePrefixes(context.Context) map[string]string {
 	return map[string]string{"acme://": "acmecloud"}
 }
 
+func (c *cloud) Kinds(string) []string { return []string{"balloon"} }
+
 func (c *cloud) Connect(ctx context.Context, req provider.ConnectRequest) (provider.Connection, error) {
 	c.mu.Lock()
 	c.asked[req.Cluster.Name] = append(c.asked[req.Cluster.Name], req)
@@ -193,6 +195,7 @@ func TestNotLooked(t *testing.T) {
 		answer.NotLooked = []provider.NotLooked{
 			{What: "nodes", Why: "the account may not list nodes"},
 			{What: "disks", Where: "acme-1", Why: "there are no credentials"},
+			{What: "balloon", Why: "a kind of the plugin's own, for which nobody gave it credentials"},
 			{What: connect.PartReadyNodes, Why: "in no status"},
 		}
 		return answer, err

@@ -80,6 +80,16 @@ func (r *Registry) Template(ctx context.Context, cloud, module string) (build.Fo
 
 var _ build.Templates = (*Registry)(nil)
 
+// Kinds are the kinds of things that the plugin of a Provider looks for in its cloud, as it last said.
+func (r *Registry) Kinds(name string) []string {
+	state, _ := r.Host.State(name)
+	var names []string
+	for _, kind := range state.Description.Facts.Kinds {
+		names = append(names, kind.Name)
+	}
+	return names
+}
+
 // NodePrefixes is which provider a node's spec.providerID belongs to, by how it begins: what every plugin said of its cloud, and
 // connect.DefaultNodePrefixes. Where two say it of one prefix, it belongs to the older Provider.
 func (r *Registry) NodePrefixes(ctx context.Context) map[string]string {

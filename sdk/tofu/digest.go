@@ -108,7 +108,8 @@ func (r *run) agreed(ctx context.Context, s state) (plan, error) {
 		return r.makePlan(ctx, s)
 	}
 	if len(r.req.PlanDigest) != 4*quarter || strings.Trim(r.req.PlanDigest, "0123456789abcdef") != "" {
-		return plan{}, provider.Invalidf("planDigest", "is no digest of a plan: it has %d digits 0-9a-f", 4*quarter)
+		// It may be another version's, whose plan nobody can hold against this one.
+		return plan{}, provider.Errorf(provider.Conflict, "the plan's digest is none that this plugin makes, of %d digits 0-9a-f: plan again", 4*quarter)
 	}
 	premises, err := r.premises(s)
 	if err != nil {

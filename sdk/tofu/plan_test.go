@@ -35,7 +35,7 @@ func TestPlanIsWhatIsApplied(t *testing.T) {
 		"AnotherPlan":     {"A plan under a digest that is not its own.", forgeDigest, true, "changed since: what would change; plan again"},
 		"AnotherPlanAnew": {"Also without the plan.", forgeDigest, false, "changed since: what would change; plan again"},
 		"NoDigest":        {"A plan alone says nothing of who saw it.", func(q *request) { q.Digest = "" }, true, "planDigest: is missing"},
-		"BadDigest":       {"A typing error.", func(q *request) { q.Digest = "abc" }, false, "planDigest: is no digest"},
+		"BadDigest":       {"A typing error.", func(q *request) { q.Digest = "abc" }, false, "makes, of 64 digits 0-9a-f: plan again"},
 		"BadPlan":         {"Something else in the Secret.", func(q *request) { q.Plan = "no plan" }, true, "plan: is no saved plan"},
 	}
 	for name, tc := range tests {

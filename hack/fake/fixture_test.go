@@ -57,7 +57,7 @@ func newWorld(t testing.TB, change ...func(*httpcloud.Options)) *world {
 	t.Helper()
 	dir := t.TempDir()
 	o := httpcloud.Options{
-		Folder: filepath.Join(dir, "cloud"), PageSize: 2,
+		Folder: filepath.Join(dir, "cloud"), PageSize: 1,
 		Tokens: map[string]httpcloud.Token{goodToken: {Name: "operator"}, readToken: {Name: "reader", ReadOnly: true}},
 	}
 	for _, f := range change {

@@ -162,6 +162,16 @@ func TestNoOrder(t *testing.T) {
 	}
 }
 
+// A run that can't begin says why.
+func TestCannotBegin(t *testing.T) {
+	c := newCluster(t, small)
+	must(t, 0, management.client.CoreV1().ConfigMaps(namespace).Delete(t.Context(), c.names.Ledger(), metav1.DeleteOptions{}))
+	outcome := c.fails(c.order(provider.ActionApply), v1alpha1.ReasonStartRefused)
+	if !strings.Contains(outcome.Failure.Message, c.names.Ledger()) {
+		t.Errorf("without a ledger: %+v", outcome.Failure)
+	}
+}
+
 // The plan's Secret goes with its Cluster, and a destroy must not need it.
 func TestWithoutPlanSecret(t *testing.T) {
 	c := newCluster(t, small)

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/build/run"
 )
 
@@ -95,11 +96,14 @@ func (r Run) Do(ctx context.Context) (run.Outcome, error) {
 	}
 	s, err := begin(life, r, store, order)
 	if err != nil {
-		return run.Outcome{}, err
+		outcome := run.Outcome{EndedAt: r.now(), Failure: &run.Failure{Reason: v1alpha1.ReasonStartRefused, Message: err.Error()}}
+		return outcome, store.writeOutcome(life, outcome, nil)
 	}
 	outcome := s.carryOut(ctx, life)
 	return outcome, s.end(context.WithoutCancel(ctx), outcome)
 }
+
+func (r Run) now() time.Time { return r.Clock.Now().UTC().Truncate(time.Second) }
 
 // lifetime is the context of everything but the run's own steps: it ends the grace after ctx.
 func (r Run) lifetime(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -68,11 +68,11 @@ func kill(t *testing.T, pid int, signal syscall.Signal) {
 }
 
 // goesOn applies once more, and fails the test where anything was made twice or is not accounted for.
-func goesOn(t *testing.T, c *cluster, cloud string, change ...func(*run.Order)) run.Outcome {
+func goesOn(t *testing.T, c *cluster, cloud string) run.Outcome {
 	t.Helper()
 	opened(t, cloud)
 	before := c.ledger().Made
-	next := c.ok(c.order(provider.ActionApply, change...))
+	next := c.ok(c.order(provider.ActionApply))
 	if one, two := inCloud(cloud, "one"), inCloud(cloud, "two"); one != "made" || two != "made" {
 		t.Errorf("made again: one %q, two %q", one, two)
 	}

@@ -36,12 +36,18 @@ type ledger struct {
 func openLedger(ctx context.Context, o *objects) (l *ledger, before run.Ledger, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
+	tried := false
 	err = o.changeConfigMap(ctx, o.names.Ledger(), func(object *corev1.ConfigMap) error {
-		before = run.Ledger{}
-		if err := run.Unpack(object.BinaryData[run.KeyLedger], &before); err != nil {
+		now := run.Ledger{}
+		if err := run.Unpack(object.BinaryData[run.KeyLedger], &now); err != nil {
 			return err
 		}
-		next := before
+		// Ours already: the answer to the first try got lost, and what it said before that counts.
+		if !tried || now.Running != o.record {
+			before = now
+		}
+		tried = true
+		next := now
 		next.Running = o.record
 		packed, err := packLedger(next)
 		object.BinaryData[run.KeyLedger] = packed

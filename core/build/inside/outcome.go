@@ -101,21 +101,31 @@ func (s *session) end(ctx context.Context, outcome run.Outcome) error {
 		// The outcome is worth more than a ledger that does not fit: what it lists is in it too.
 		s.out.say(err.Error())
 	}
-	packed, err := packOutcome(outcome)
-	if err != nil {
-		return err
-	}
 	progress, err := run.Pack(s.progress.newest())
 	if err != nil {
 		return err
 	}
-	err = s.objects.changeConfigMap(ctx, s.objects.record, func(record *corev1.ConfigMap) error {
-		record.BinaryData[run.KeyProgress], record.BinaryData[run.KeyOutcome] = progress, packed
+	return s.objects.writeOutcome(ctx, outcome, func(record *corev1.ConfigMap) {
+		record.BinaryData[run.KeyProgress] = progress
 		s.progress.putLog(record)
+	})
+}
+
+// writeOutcome writes the outcome into the record, and in the same update what beside puts there; nil: nothing.
+func (o *objects) writeOutcome(ctx context.Context, outcome run.Outcome, beside func(*corev1.ConfigMap)) error {
+	packed, err := packOutcome(outcome)
+	if err != nil {
+		return err
+	}
+	err = o.changeConfigMap(ctx, o.record, func(record *corev1.ConfigMap) error {
+		record.BinaryData[run.KeyOutcome] = packed
+		if beside != nil {
+			beside(record)
+		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("writing the outcome into ConfigMap %s: %w", s.objects.record, err)
+		return fmt.Errorf("writing the outcome into ConfigMap %s: %w", o.record, err)
 	}
 	return nil
 }

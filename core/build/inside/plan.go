@@ -106,7 +106,7 @@ func (s *session) notApproved(digest string, changes []provider.Change) run.Outc
 // apply does what a person has seen, or, where nobody has, whatever is needed and needs no approval.
 func (s *session) apply(ctx, life context.Context) (run.Outcome, error) {
 	if s.order.Digest == "" {
-		return s.planAndApply(ctx, life, "")
+		return s.applyWhatever(ctx, life)
 	}
 	plan, err := s.readPlan(life)
 	if err != nil {
@@ -122,6 +122,19 @@ func (s *session) apply(ctx, life context.Context) (run.Outcome, error) {
 	if s.nothingDone(result, err) {
 		return s.planAgain(ctx, life, err)
 	}
+	return s.applied(life, result, err)
+}
+
+// applyWhatever does whatever is needed. Where there is nothing yet, nothing can be lost, and nobody has to look at a plan first.
+func (s *session) applyWhatever(ctx, life context.Context) (run.Outcome, error) {
+	head, err := s.objects.getSecret(life, s.objects.names.State())
+	if err != nil {
+		return run.Outcome{}, fmt.Errorf("looking at the state in Secret %s: %w", s.objects.names.State(), err)
+	}
+	if len(head.Data[keyState]) > 0 || len(head.Data[keyParts]) > 0 || len(s.before.Made) > 0 {
+		return s.planAndApply(ctx, life, "")
+	}
+	result, err := s.build(ctx, life, provider.ActionApply, "", provider.Secret{})
 	return s.applied(life, result, err)
 }
 

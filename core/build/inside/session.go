@@ -89,7 +89,7 @@ func (s *session) carryOut(ctx, life context.Context) run.Outcome {
 	}
 	ended := awaitTofu(life, s.order.Cluster.Name)
 	s.proxy.close()
-	outcome.EndedAt = s.run.Clock.Now().UTC().Truncate(time.Second)
+	outcome.EndedAt = s.run.now()
 	if err != nil {
 		outcome.Failure = s.failure(ctx, life, err)
 	}
@@ -133,6 +133,9 @@ func (s *session) act(ctx, life context.Context) (run.Outcome, error) {
 func (s *session) startPlugin(ctx context.Context) error {
 	s.host.Ensure(s.order.Plugin, pluginhost.Spec{Binary: s.order.Plugin, SHA256: s.order.PluginSHA256})
 	for {
+		if ctx.Err() != nil {
+			return errStopped
+		}
 		state, _ := s.host.State(s.order.Plugin)
 		switch {
 		case state.Healthy:
@@ -144,13 +147,12 @@ func (s *session) startPlugin(ctx context.Context) error {
 		select {
 		case <-s.news:
 		case <-ctx.Done():
-			return errStopped
 		}
 	}
 }
 
 // errStopped is how a step ends that the end of ctx kept from beginning.
-var errStopped = errors.New("the run was told to stop before it had begun")
+var errStopped = errors.New("the run was told to stop before it changed anything; start it again")
 
 // build calls the plugin. Not with ctx: a call that is cancelled has no answer, while a plugin that is told to stop says what it made.
 func (s *session) build(ctx, life context.Context, action provider.Action, digest string, plan provider.Secret) (provider.BuildResult, error) {

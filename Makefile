@@ -31,7 +31,7 @@ test: stack build ## Run all tests, against real API servers where they need one
 
 # It never skips: where there is no root, or no way to get a container engine, it fails and says so.
 test-node: stack build realnode ## Run a run's Job on a real kubelet, as root on Linux
-	@go test -vet=off -tags realnode -count=1 -timeout 10m $(TESTFLAGS) ./hack/realnode/e2e
+	@go test -race -vet=off -tags realnode -count=1 -parallel 8 -timeout 10m $(TESTFLAGS) ./hack/realnode/e2e
 
 # One at a time, so that none slows another down.
 bench: stack build ## Run the benchmarks, which print ratios
@@ -45,9 +45,9 @@ fuzz: ## Fuzz each target that begins with FUZZ for FUZZTIME
 	done
 
 lint: $(BIN)/golangci-lint ## Judge the code by .golangci.yml
-	@$(BIN)/golangci-lint run --concurrency $(PARALLEL) ./...
-	@cd examples/provider && $(CURDIR)/$(BIN)/golangci-lint run --concurrency $(PARALLEL) ./...
-	@cd hack/node && $(CURDIR)/$(BIN)/golangci-lint run --concurrency $(PARALLEL) ./...
+	@$(STATIC) $(BIN)/golangci-lint run --concurrency $(PARALLEL) --build-tags realnode ./...
+	@cd examples/provider && $(STATIC) $(CURDIR)/$(BIN)/golangci-lint run --concurrency $(PARALLEL) ./...
+	@cd hack/node && $(STATIC) $(CURDIR)/$(BIN)/golangci-lint run --concurrency $(PARALLEL) ./...
 
 generate: $(BIN)/controller-gen protocol ## Write what is made from the API types and from the protocol
 	@rm -f deploy/crds/infrared.darkshift.io_*.yaml
@@ -64,7 +64,7 @@ protocol: $(BIN)/buf $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc
 	$$buf build --exclude-source-info -o $(IMAGE)
 
 verify: $(BIN)/controller-gen ## Fail on stale generated files, formatting, vet, licence headers, untidy modules
-	@hack/verify
+	@$(STATIC) hack/verify
 
 # A plugin is a folder of its own. Its SHA-256 is pinned, so the same code must give the same file wherever and whenever it is
 # compiled. What no folder stands for any more is removed. Programs and plugins run in containers, too, where there is no

@@ -99,7 +99,7 @@ func upCommand(open opener) *cobra.Command {
 	}
 	cmd.Flags().StringArrayVar(&o.Clusters, "cluster", nil, "run a further control plane of this name, may be repeated; those of earlier calls are kept")
 	cmd.Flags().BoolVar(&o.Operator, "operator", true, "run the operator, where it is built")
-	cmd.Flags().StringVar(&o.Node, "node", defaultNode(), "what runs pods: process (as processes of this machine, on Linux) or none")
+	cmd.Flags().StringVar(&o.Node, "node", defaultNode(), "what runs pods: process (as processes of this machine, on Linux), real (a kubelet and a container engine, as root; make realnode) or none")
 	cmd.Flags().BoolVar(&o.NewPorts, "new-ports", false, "give new addresses to control planes that don't run; kubeconfigs in use must be replaced")
 	return cmd
 }

@@ -47,8 +47,7 @@ func TestExitCodes(t *testing.T) {
 		"StatusOfNone":   {"No stack is not well.", []string{"dev", "status", "--data", data}, 1, "", "ir: the stack is not running: start it with ir dev up"},
 		"DownOfNone":     {"But it is down.", []string{"dev", "down", "--data", data}, 0, "there is no stack in " + data, ""},
 		"NoSuchCluster":  {"A bad name is refused before anything starts.", []string{"dev", "up", "--data", data, "--cluster", "Edge"}, 1, "", `ir: the cluster name "Edge" can't be used: lowercase letters, digits and hyphens, no hyphen at either end`},
-		"NoSuchNode":     {"So is a node of a kind that there isn't.", []string{"dev", "up", "--data", data, "--node", "cow"}, 1, "", `ir: there is no node of kind "cow": choose of process, none`},
-		"RealNode":       {"And of a kind that can't be had yet.", []string{"dev", "up", "--data", data, "--node", "real"}, 1, "", `ir: a stack can't have a real node yet: use --node=process, or see pods on a real kubelet with make test-node`},
+		"NoSuchNode":     {"So is a node of a kind that there isn't.", []string{"dev", "up", "--data", data, "--node", "cow"}, 1, "", `ir: there is no node of kind "cow": choose of process, real, none`},
 		"NoSuchLog":      {"A log that isn't there is named with those that are.", []string{"dev", "logs", "x", "--data", data}, 1, "", `ir: no log is called "x": choose of supervisor`},
 		"HiddenButThere": {"Up starts it by this name.", []string{"dev", "supervise", "--help"}, 0, "parent of everything", ""},
 	}

@@ -60,7 +60,8 @@ func making(t build.Turn) bool {
 
 // TestRun has a cluster built by the Job that the operator makes, and looks at it from outside while it goes.
 func TestRun(t *testing.T) {
-	b := newBuilder(t, "real", map[string]v1alpha1.VariableValue{"delay": "3s", "control_plane": "edge"})
+	t.Parallel()
+	b := newBuilder(t, "real", map[string]v1alpha1.VariableValue{"control_plane": "edge"})
 	first := b.until(t, "begun", began).Run.Job
 	pod := podOf(t, first, running)
 
@@ -70,9 +71,11 @@ func TestRun(t *testing.T) {
 			t.Fatalf("the init container is %+v", pod.Status.InitContainerStatuses[0].State)
 		}
 	})
+	resume := pause(t, pod)
 	t.Run("confined", func(t *testing.T) { checkConfined(t, pod) })
 	t.Run("rights", func(t *testing.T) { b.checkRights(t, pod) })
 	t.Run("not evicted", func(t *testing.T) { checkNotEvicted(t, pod) })
+	resume()
 	turn := b.until(t, "ended", ended)
 	t.Run("result", func(t *testing.T) {
 		if turn.Run.Phase != v1alpha1.RunSucceeded {
@@ -96,6 +99,7 @@ func TestRun(t *testing.T) {
 // TestInterrupted ends a first apply while OpenTofu makes things, in the two ways there are on a node. The next run makes the rest, and
 // nothing is made twice or forgotten.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason  string
 		end     func(t *testing.T, pod *corev1.Pod)
@@ -177,6 +181,7 @@ func (b *builder) checkGoesOn(t *testing.T, job string) {
 
 // TestDoesNotStart has runs made that a node can't start, and sees that the operator says why, by the words of a real kubelet.
 func TestDoesNotStart(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason string
 		spoil  func(*builder)

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// patience is how long a test waits for what takes seconds on an idle machine.
-const patience = time.Minute
+// patience is how long a test waits for one state, which may be the end of a whole run while three others go.
+const patience = 2 * time.Minute
 
 // named selects one object.
 func named(name string) metav1.ListOptions {

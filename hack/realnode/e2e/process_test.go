@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,6 +69,18 @@ func initOf(t *testing.T, pod *corev1.Pod) int {
 	}
 	t.Fatalf("no process of pod %s is its container's first", pod.Name)
 	return 0
+}
+
+// pause stops infrared-build for as long as a test looks at its container, which is there until that ends.
+func pause(t *testing.T, pod *corev1.Pod) (resume func()) {
+	t.Helper()
+	pid := initOf(t, pod)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	resume = func() { _ = syscall.Kill(pid, syscall.SIGCONT) }
+	t.Cleanup(resume) // else a test that fails leaves a container that SIGTERM does not reach
+	return resume
 }
 
 // argumentsOf is a process's command line.

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+
+	"darkshift.io/infrared/hack/realnode/internal/engine"
 )
 
 // lister is one kind of a typed client.
@@ -61,12 +63,16 @@ func leftovers(root string) error {
 	if strings.Contains(string(mounts), root) {
 		return fmt.Errorf("mounts below %s are left", root)
 	}
-	groups, err := filepath.Glob("/sys/fs/cgroup/*/infrared-*")
-	if err != nil {
-		return err
+	var groups []string
+	for _, pattern := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/*/"} {
+		found, err := filepath.Glob(pattern + engine.Cgroup(root))
+		if err != nil {
+			return err
+		}
+		groups = append(groups, found...)
 	}
-	if more, _ := filepath.Glob("/sys/fs/cgroup/infrared-*"); len(groups)+len(more) > 0 {
-		return fmt.Errorf("control groups are left: %s", strings.Join(append(groups, more...), ", "))
+	if len(groups) > 0 {
+		return fmt.Errorf("control groups are left: %s", strings.Join(groups, ", "))
 	}
 	// Arguments name the folder in containerd's, its shims' and the kubelet's.
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")

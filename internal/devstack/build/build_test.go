@@ -227,3 +227,21 @@ func TestChoose(t *testing.T) {
 		})
 	}
 }
+
+// The kubelet is a module of its own, so that a change to it links no control plane anew. It must stay the control plane's.
+func TestKubeletIsOfTheControlPlanesVersion(t *testing.T) {
+	versions := map[string]string{}
+	for _, p := range Programs() {
+		if p.VersionOf != "k8s.io/kubernetes" {
+			continue
+		}
+		version, err := moduleVersion(filepath.Join("..", "..", "..", p.Dir), p.VersionOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions[p.Name] = version
+	}
+	if len(versions) != 2 || versions["kubelet"] != versions["controlplane"] {
+		t.Errorf("programs of Kubernetes are of the versions %v, want kubelet and controlplane of one", versions)
+	}
+}

@@ -34,7 +34,7 @@ func (sup *supervisor) converge(ctx context.Context, w Wanted) {
 	var group sync.WaitGroup
 	for _, p := range planes {
 		group.Go(func() {
-			if err := p.start(ctx, w.NewPorts); err != nil {
+			if err := p.start(ctx, w); err != nil {
 				sup.log.Printf("%s: %v", p.name, err)
 				return
 			}

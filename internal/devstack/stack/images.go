@@ -34,19 +34,26 @@ const nobody = 65532
 
 // images is the node's table, as JSON, which YAML is. What the files hold is
 // looked up as a pod starts, so programs may be compiled later.
-func (s *Stack) images() ([]byte, error) {
+func (s *Stack) images(kind string) ([]byte, error) {
 	tofu := image{Image: tofuImage, Files: toolFiles(), Command: []string{"tofu"}, User: nobody}
+	if kind == NodeReal {
+		tofu.Files = singleTools()
+	}
 	tofu.Files["/usr/local/bin/tofu"] = s.program("tofu")
-	released := tofu
-	released.Image = releasedTofu
-	table := map[string][]image{"images": {{
+	rows := []image{{
 		Image: buildImage, Command: []string{"/usr/local/bin/infrared-build"}, User: nobody,
 		Files: map[string]string{
 			"/usr/local/bin/infrared-build":   s.program("infrared-build"),
 			"/usr/local/lib/infrared/plugins": s.pluginFolder(),
 		},
-	}, tofu, released}}
-	data, err := json.MarshalIndent(table, "", "  ")
+	}, tofu}
+	// Only the process node's table knows a name that stands for every tag.
+	if kind != NodeReal {
+		released := tofu
+		released.Image = releasedTofu
+		rows = append(rows, released)
+	}
+	data, err := json.MarshalIndent(map[string][]image{"images": rows}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encoding the table of images: %w", err)
 	}

@@ -27,8 +27,7 @@ const (
 )
 
 const (
-	nodeName   = "node"  // of the component
-	nodeObject = "local" // of the Node
+	nodeName = "node" // of the component
 
 	// podGrace is how long pods may take to end with the stack. The control plane
 	// is still there, so that an apply can write down how far it came.
@@ -38,22 +37,26 @@ const (
 )
 
 // nodeProgram is the program of a kind of node, below the programs' folder. Each
-// is called the same way: run and stop, with the flags that are given below. A real
-// one (hack/realnode) takes them, too, but a kubelet also needs an API server that
-// looks for it by name, an admission policy, and images of single programs.
+// is called the same way: run and stop, with the flags that are given below.
 func nodeProgram(kind string) string {
-	return map[string]string{NodeProcess: "node"}[kind]
+	return map[string]string{NodeProcess: "node", NodeReal: "realnode"}[kind]
+}
+
+// nodeObject is the name of a kind's Node. The API server finds a kubelet by its
+// name, which must be one that every machine knows.
+func nodeObject(kind string) string {
+	return map[string]string{NodeProcess: "local", NodeReal: "localhost"}[kind]
 }
 
 // checkNode refuses a kind of node that can't be had.
-func checkNode(kind string) error {
+func (s *Stack) checkNode(kind string) error {
 	switch kind {
 	case "", NodeNone, NodeProcess:
 		return nil
 	case NodeReal:
-		return errors.New("a stack can't have a real node yet: use --node=process, or see pods on a real kubelet with make test-node")
+		return s.checkReal()
 	}
-	return fmt.Errorf("there is no node of kind %q: choose of %s, %s", kind, NodeProcess, NodeNone)
+	return fmt.Errorf("there is no node of kind %q: choose of %s, %s, %s", kind, NodeProcess, NodeReal, NodeNone)
 }
 
 func nodeService() service {
@@ -77,14 +80,18 @@ func (s *Stack) nodeRoot(kind string) string {
 }
 
 // prepareNode writes what the node reads: certificates and the table of images.
-func prepareNode(_ context.Context, s *Stack, cp *devstack.ControlPlane, w Wanted) (launch, error) {
+func prepareNode(ctx context.Context, s *Stack, cp *devstack.ControlPlane, w Wanted) (launch, error) {
 	now := time.Now()
-	files, err := cp.NodeFiles(nodeObject, now)
+	name := nodeObject(w.Node)
+	files, err := cp.NodeFiles(name, now)
 	if err != nil {
 		return launch{}, err
 	}
-	table, err := s.images()
+	table, err := s.images(w.Node)
 	if err != nil {
+		return launch{}, err
+	}
+	if err := s.tellPods(ctx, cp, w.Node); err != nil {
 		return launch{}, err
 	}
 	images := s.nodeRoot(w.Node) + "-images.yaml"
@@ -101,11 +108,11 @@ func prepareNode(_ context.Context, s *Stack, cp *devstack.ControlPlane, w Wante
 		// that can be ended when the supervisor is gone.
 		env: []string{ownerEnv + "="},
 		args: []string{
-			"run", "--name", nodeObject, "--root", s.nodeRoot(w.Node), "--images", images, "--kubeconfig", files.Kubeconfig,
+			"run", "--name", name, "--root", s.nodeRoot(w.Node), "--images", images, "--kubeconfig", files.Kubeconfig,
 			"--client-ca-file", files.ClientCA, "--tls-cert-file", files.Cert, "--tls-private-key-file", files.Key,
 			"--port", strconv.Itoa(port),
 		},
-		ready: func(ctx context.Context) error { return cp.NodeReady(ctx, nodeObject, now) },
+		ready: func(ctx context.Context) error { return cp.NodeReady(ctx, name, now) },
 	}, nil
 }
 
@@ -113,13 +120,17 @@ func prepareNode(_ context.Context, s *Stack, cp *devstack.ControlPlane, w Wante
 // purge asks for it. No node may run. Without a purge the next node tells the
 // API server how they ended.
 func (s *Stack) endPods(ctx context.Context, grace time.Duration, purge bool) error {
-	root := s.nodeRoot(NodeProcess)
+	return errors.Join(s.endPodsOf(ctx, NodeProcess, grace, purge), s.endPodsOf(ctx, NodeReal, grace, purge))
+}
+
+func (s *Stack) endPodsOf(ctx context.Context, kind string, grace time.Duration, purge bool) error {
+	root := s.nodeRoot(kind)
 	if left, err := os.ReadDir(filepath.Join(root, "pods")); err != nil || len(left) == 0 {
-		return nil // no node was ever here, or it has nothing left
+		return nil // no such node was ever here, or it has nothing left
 	}
-	program := s.program(nodeProgram(NodeProcess))
+	program := s.program(nodeProgram(kind))
 	if fileIdentity(program) == "" {
-		return fmt.Errorf("pods of the node may still run, and %s, which ends them, is missing: run make stack", shorten(program))
+		return fmt.Errorf("pods of the node may still run, and %s, which ends them, is missing: run make %s", shorten(program), nodeMake(kind))
 	}
 	args := []string{"stop", "--root", root, "--grace", strconv.Itoa(int(grace.Seconds()))}
 	if purge {
@@ -131,6 +142,11 @@ func (s *Stack) endPods(ctx context.Context, grace time.Duration, purge bool) er
 		return fmt.Errorf("ending the node's pods: %w: %s", err, lastLine(out))
 	}
 	return nil
+}
+
+// nodeMake is the target of make that compiles a kind of node.
+func nodeMake(kind string) string {
+	return map[string]string{NodeProcess: "stack", NodeReal: "realnode"}[kind]
 }
 
 func lastLine(out []byte) string {

@@ -32,12 +32,12 @@ type plane struct {
 
 // start starts what doesn't run of the control plane, and writes the kubeconfig
 // that people use once it is ready.
-func (p *plane) start(ctx context.Context, newPort bool) error {
+func (p *plane) start(ctx context.Context, w Wanted) error {
 	if p.allReady() {
 		return nil
 	}
 	p.set(func() { p.busy, p.err = true, nil })
-	err := p.tryStart(ctx, newPort)
+	err := p.tryStart(ctx, w)
 	p.set(func() {
 		p.busy, p.err = false, err
 		if err == nil {
@@ -47,21 +47,25 @@ func (p *plane) start(ctx context.Context, newPort bool) error {
 	return err
 }
 
-func (p *plane) tryStart(ctx context.Context, newPort bool) error {
+func (p *plane) tryStart(ctx context.Context, w Wanted) error {
 	cp := p.controlPlane()
 	if cp == nil {
 		var err error
-		cp, err = devstack.Prepare(devstack.Options{
+		options := devstack.Options{
 			Dir:     p.stack.clusterDir(p.name),
 			Name:    p.name,
 			Binary:  p.stack.Binary,
-			NewPort: newPort,
-		})
+			NewPort: w.NewPorts,
+		}
+		if p.name == Management {
+			options.APIServerArgs = realFlags(w.Node)
+		}
+		cp, err = devstack.Prepare(options)
 		if err != nil {
 			return err
 		}
 		p.set(func() { p.cp, p.address = cp, cp.URL })
-	} else if newPort && p.apiServerEnded() {
+	} else if w.NewPorts && p.apiServerEnded() {
 		if err := cp.NewPort(); err != nil {
 			return err
 		}

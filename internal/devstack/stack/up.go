@@ -45,14 +45,14 @@ func (s *Stack) Up(ctx context.Context, o UpOptions) error {
 	if err := checkClusters(o.Clusters); err != nil {
 		return err
 	}
-	if err := checkNode(o.Node); err != nil {
-		return err
-	}
 	binary, err := devstack.Binary()
 	if err != nil {
 		return err
 	}
 	s.Binary = binary
+	if err := s.checkNode(o.Node); err != nil {
+		return err
+	}
 	if err := s.claim(); err != nil {
 		return err
 	}
@@ -69,6 +69,9 @@ func (s *Stack) Up(ctx context.Context, o UpOptions) error {
 	next := merge(wanted, o)
 	pid, running, err := s.supervisor()
 	if err != nil {
+		return err
+	}
+	if err := checkKindChange(wanted.Node, next.Node, running); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(o.Limit, followLimit), errFollowLimit)

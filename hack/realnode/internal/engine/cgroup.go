@@ -19,8 +19,8 @@ import (
 	"syscall"
 )
 
-// cgroupName is the control group that holds all pods of a node, told from those of other folders.
-func cgroupName(root string) string {
+// Cgroup is the name of the control group that holds all pods of a node, told from those of other folders.
+func Cgroup(root string) string {
 	return fmt.Sprintf("infrared-%x", sha256.Sum256([]byte(root)))[:len("infrared-")+8]
 }
 

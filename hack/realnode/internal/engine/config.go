@@ -137,7 +137,7 @@ makeIPTablesUtilChains: false
 nodeStatusUpdateFrequency: 5s
 imageGCHighThresholdPercent: 100
 evictionHard: {memory.available: 50Mi, nodefs.available: 1%%, nodefs.inodesFree: 1%%, imagefs.available: 1%%}
-`, n.Port, n.ClientCA, "unix://"+n.path("containerd/containerd.sock"), n.path("pods"), n.path("kubelet/plugins"), "/"+cgroupName(n.Root))
+`, n.Port, n.ClientCA, "unix://"+n.path("containerd/containerd.sock"), n.path("pods"), n.path("kubelet/plugins"), "/"+Cgroup(n.Root))
 	if n.Cert != "" {
 		text += fmt.Sprintf("tlsCertFile: %q\ntlsPrivateKeyFile: %q\n", n.Cert, n.Key)
 	}

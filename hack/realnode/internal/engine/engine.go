@@ -82,11 +82,11 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer lock.Close()
-	if err := makeCgroups(cgroupName(o.Root)); err != nil {
+	if err := makeCgroups(Cgroup(o.Root)); err != nil {
 		return err
 	}
 	// Groups that hold pods can't be removed, and stay for the next Run, or for Stop.
-	defer func() { _ = removeCgroups(cgroupName(o.Root)) }()
+	defer func() { _ = removeCgroups(Cgroup(o.Root)) }()
 	n := &node{Options: o, launcher: proc.NewLauncher(), imported: map[string]string{}}
 	defer n.launcher.Close()
 	return n.run(ctx)

@@ -52,7 +52,7 @@ func Stop(ctx context.Context, root string, grace time.Duration, purge bool) err
 	if err := unmountAll(root); err != nil {
 		return err
 	}
-	if err := poll(ctx, 10*time.Second, func() error { return removeCgroups(cgroupName(root)) }); err != nil {
+	if err := poll(ctx, 10*time.Second, func() error { return removeCgroups(Cgroup(root)) }); err != nil {
 		return err
 	}
 	removeLogLinks(root)
@@ -71,7 +71,7 @@ func Stop(ctx context.Context, root string, grace time.Duration, purge bool) err
 
 // endProcesses ends the containers in order and then everything else: the shims are asked last, because they reap.
 func endProcesses(ctx context.Context, root string, grace time.Duration) error {
-	group := cgroupName(root)
+	group := Cgroup(root)
 	pids, err := processesIn(group)
 	if err != nil {
 		return err

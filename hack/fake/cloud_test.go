@@ -25,7 +25,7 @@ func program(t *testing.T) string {
 		t.Fatal(err)
 	}
 	// Where programs may run: a temporary folder's file system need not allow it.
-	dir, err := os.MkdirTemp(bin, "fake-test-")
+	dir, err := os.MkdirTemp(bin, "fake-test-") //nolint:usetesting // not the temporary folder
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -57,10 +56,7 @@ func (f folders) Build(ctx context.Context, req provider.BuildRequest, r provide
 func contractWorld(t *testing.T) *sanity.World {
 	t.Helper()
 	w := newWorld(t)
-	dir, err := os.MkdirTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
 	w.fake.localState = filepath.Join(dir, "terraform.tfstate")
 	again := func() provider.Provider { return folders{fake: w.fake, root: dir, next: &atomic.Int32{}} }
 	living := provider.Cluster{Name: "living", Incarnation: "6f1c0e9e-92bd-4c3c-9f4b-3a0e3f1f9f10", Template: templateName}

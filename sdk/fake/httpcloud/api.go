@@ -8,10 +8,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
-
-	"slices"
 )
 
 // largest is how large a request may be, in bytes.
@@ -150,7 +149,7 @@ func decode(r *http.Request, into any) *Error {
 	if err := decoder.Decode(into); err != nil {
 		return failure(CodeInvalid, "the body is not what is expected: %v", err)
 	}
-	if _, err := decoder.Token(); err != io.EOF { //nolint:errorlint // Token returns it bare
+	if _, err := decoder.Token(); err != io.EOF {
 		return failure(CodeInvalid, "there is more than one value in the body")
 	}
 	return nil

@@ -58,8 +58,10 @@ const (
 const (
 	// PropertyControlPlane is the name of the control plane behind a cluster.
 	PropertyControlPlane = "control_plane"
-	// PropertyNetwork and PropertyCluster are the IDs of what a thing is in: that can't be deleted before the thing.
-	PropertyNetwork, PropertyCluster = "network", "cluster"
+	// PropertyNetwork is the ID of the network that a thing is in, which can't be deleted before the thing.
+	PropertyNetwork = "network"
+	// PropertyCluster is the same for a cluster.
+	PropertyCluster = "cluster"
 	// PropertyDelay is how long the answer to a PUT takes, after the thing was made, such as 5s.
 	PropertyDelay = "delay"
 	// PropertyFail makes a PUT fail: quota, denied, unavailable or invalid.

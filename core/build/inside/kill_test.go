@@ -129,19 +129,18 @@ func TestTofuKilled(t *testing.T) {
 // Nobody is left to tell anything. The ledger has what was made, and the next run looks around.
 func TestBuildKilled(t *testing.T) {
 	c, j, cloud := gated(t)
-	tofu := j.tofu()
 	kill(t, j.cmd.Process.Pid, syscall.SIGKILL)
 	j.wait()
 	if j.outcome() != nil {
 		t.Error("a run that was killed has an outcome")
 	}
-	// A pod takes all of its processes with it.
-	for _, p := range tofuProcesses(c.cloud.Name) {
-		_ = syscall.Kill(p.pid, syscall.SIGKILL)
-	}
 	eventually(t, func() error {
-		if _, err := os.Stat(fmt.Sprintf("/proc/%d", tofu)); err == nil {
-			return errors.New("OpenTofu still runs")
+		// A pod takes all of its processes with it.
+		for _, p := range tofuProcesses(c.cloud.Name) {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		}
+		if left := tofuProcesses(c.cloud.Name); len(left) > 0 {
+			return fmt.Errorf("OpenTofu still runs: %v", left)
 		}
 		return nil
 	})

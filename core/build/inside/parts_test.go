@@ -106,26 +106,26 @@ func TestLedgerNotes(t *testing.T) {
 // What does not fit into an object is shortened where it can be.
 func TestBounds(t *testing.T) {
 	var things []provider.Resource
-	for range 30_000 {
-		things = append(things, provider.Resource{Kind: "disk", ID: fmt.Sprintf("%x", noise(40))})
+	for range 8_000 {
+		things = append(things, provider.Resource{Kind: "disk", ID: fmt.Sprintf("%x", noise(200))})
 	}
 	outcome := run.Outcome{Resources: things, Failure: &run.Failure{Reason: "X"}}
 	packed, err := packOutcome(outcome)
 	must(t, 0, err)
 	var back run.Outcome
 	must(t, 0, run.Unpack(packed, &back))
-	if len(packed) > largestOutcome || len(back.Resources) < 1000 || back.Failure == nil || len(outcome.Resources) != 30_000 {
+	if len(packed) > largestOutcome || len(back.Resources) < 1000 || back.Failure == nil || len(outcome.Resources) != 8_000 {
 		t.Errorf("packed into %d bytes with %d things", len(packed), len(back.Resources))
 	}
-	l := run.Ledger{Made: things[:15_000], Applied: &run.Outcome{Resources: things, Outputs: map[string]json.RawMessage{"a": json.RawMessage("1")}}, LeftBehind: things[15_000:]}
+	l := run.Ledger{Made: things[:4_000], Applied: &run.Outcome{Resources: things, Outputs: map[string]json.RawMessage{"a": json.RawMessage("1")}}, LeftBehind: things[4_000:]}
 	packed, err = packLedger(l)
 	must(t, 0, err)
 	var kept run.Ledger
 	must(t, 0, run.Unpack(packed, &kept))
-	if len(kept.Made) != 15_000 || kept.Applied == nil || len(kept.Applied.Outputs) != 1 || len(l.Applied.Resources) != 30_000 {
+	if len(kept.Made) != 4_000 || kept.Applied == nil || len(kept.Applied.Outputs) != 1 || len(l.Applied.Resources) != 8_000 {
 		t.Errorf("kept %d things of the ledger, applied %v", len(kept.Made), kept.Applied != nil)
 	}
-	if _, err := packLedger(run.Ledger{Made: things}); err == nil || !strings.Contains(err.Error(), "30000 things") {
+	if _, err := packLedger(run.Ledger{Made: things}); err == nil || !strings.Contains(err.Error(), "8000 things") {
 		t.Errorf("a ledger that fits nowhere: %v", err)
 	}
 }

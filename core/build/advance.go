@@ -10,6 +10,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/build/run"
@@ -107,6 +108,10 @@ func stopped(c *v1alpha1.Cluster, id identity, s *stop) *v1alpha1.RunStatus {
 
 // start makes all that a run needs, and its Job last.
 func (b *Builder) start(ctx context.Context, c *v1alpha1.Cluster, w *world, t Turn, id identity, order run.Order, found Found) (Turn, error) {
+	if current, err := b.current(ctx, c); err != nil || !current {
+		t.After = sooner(t.After, lookSoon)
+		return t, err
+	}
 	if waits, err := b.clear(ctx, c, w, id); err != nil || waits {
 		t.After = sooner(t.After, lookSoon)
 		return t, err
@@ -136,6 +141,19 @@ func (b *Builder) start(ctx context.Context, c *v1alpha1.Cluster, w *world, t Tu
 	t.Run.Message = "Waits for its pod."
 	t.After = sooner(t.After, podGrace)
 	return t, nil
+}
+
+// current says whether the Cluster is still as the caller has it, whose cache may be behind: a run is made for what is asked for now, and
+// not for what was.
+func (b *Builder) current(ctx context.Context, c *v1alpha1.Cluster) (bool, error) {
+	var now v1alpha1.Cluster
+	if err := b.Live.Get(ctx, client.ObjectKeyFromObject(c), &now); err != nil {
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return false, fmt.Errorf("reading Cluster %s: %w", c.Name, err)
+	}
+	return now.UID == c.UID && now.Generation == c.Generation && now.DeletionTimestamp.IsZero() == c.DeletionTimestamp.IsZero(), nil
 }
 
 // refused is an error that no trying again mends.

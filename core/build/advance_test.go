@@ -236,3 +236,29 @@ func TestPlanChanged(t *testing.T) {
 		t.Errorf("the next apply is of plan %q, want the new one", s.order().Digest)
 	}
 }
+
+// TestCacheIsBehind has an operator that still sees the Cluster as it was.
+func TestCacheIsBehind(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "behind")
+	before := s.cluster()
+	s.change(apply)
+	for name, old := range map[string]*v1alpha1.Cluster{"an old generation": before, "another Cluster": withUID(s.cluster())} {
+		turn, err := s.builder.Advance(t.Context(), old)
+		if err != nil || turn.After == 0 {
+			t.Errorf("%s: the next look is after %s, %v", name, turn.After, err)
+		}
+	}
+	if len(s.jobs()) > 0 {
+		t.Errorf("a run is made for what is no longer asked for: %v", s.jobNames())
+	}
+	s.begin()
+	if s.turn.Run.Job != "tofu-behind-2-apply" || len(s.jobs()) != 1 {
+		t.Errorf("the Jobs are %v", s.jobNames())
+	}
+}
+
+func withUID(c *v1alpha1.Cluster) *v1alpha1.Cluster {
+	c.UID = "another"
+	return c
+}

@@ -60,6 +60,10 @@ func (b *Builder) nothing(ctx context.Context, c *v1alpha1.Cluster, w *world) (b
 	if len(l.Made) > 0 || len(l.LeftBehind) > 0 || l.Applied != nil || c.Status.Built != nil || w.interrupted(c) {
 		return false, nil
 	}
+	// Where state and ledger are lost, the record still tells that there was something.
+	if apply := w.newestOf(v1alpha1.ActionApply); apply != nil && apply.ended == succeeded {
+		return false, nil
+	}
 	var state corev1.Secret
 	switch err := b.Live.Get(ctx, types.NamespacedName{Namespace: v1alpha1.Namespace, Name: namesOf(c).State()}, &state); {
 	case apierrors.IsNotFound(err):

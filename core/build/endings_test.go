@@ -158,9 +158,7 @@ func TestWhyItDoesNotStart(t *testing.T) {
 		"config":   {"the Secret is gone again", waiting("CreateContainerConfigError", "secret not found"), words("Container tofu can't start", "secret not found")},
 		"no place": {"no node takes it", unplaced, words("can't be placed", "0/1 nodes")},
 		"not yet":  {"nothing is wrong", waiting("PodInitializing", ""), words("pod starts")},
-		"cut off":  {"its node does not answer", phase(corev1.PodUnknown), words("Waits for its pod")},
 	}
-	delete(cases, "cut off") // see TestCutOff
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -175,8 +173,33 @@ func TestWhyItDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestNoPod is a Job for which no pod may be made.
-func TestNoPod(t *testing.T) {
+// TestPodTakesLong says so, and how to see why.
+func TestPodTakesLong(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "long")
+	s.until(s.is(v1alpha1.RunRunning, "", "pod starts"))
+	s.clock.SetTime(s.clock.Now().Add(5 * time.Minute))
+	s.look()
+	if err := s.is(v1alpha1.RunRunning, "", "more than a minute", "kubectl -n infrared describe pod -l batch.kubernetes.io/job-name=tofu-long-1-plan")(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestQuota is a Job for which no pod may be made.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "quota")
+	s.builder = s.newBuilder(&mortal{Client: operatorClient(t)}) // nobody makes pods for its Jobs
+	s.until(s.is(v1alpha1.RunRunning, "", "Waits for its pod"))
+	s.clock.SetTime(s.clock.Now().Add(time.Minute))
+	s.look()
+	if err := s.is(v1alpha1.RunRunning, "", "No pod could be made", "kubectl -n infrared describe job tofu-quota-1-plan")(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPodDeleted takes the pod of a run away.
+func TestPodDeleted(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "no-pod")
 	s.until(s.is(v1alpha1.RunRunning, ""))

@@ -6,6 +6,7 @@ package build
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -126,14 +127,23 @@ func tell(c *v1alpha1.Cluster, s *v1alpha1.RunStatus, outcome run.Outcome) {
 		if failure.Field != "" {
 			s.Message = inSpec(failure.Field) + ": " + s.Message
 		}
-		if s.Reason == v1alpha1.ReasonApprovalNeeded {
-			s.Message += " To approve it: " + annotate(c, v1alpha1.AnnotationApprovePlan, outcome.Digest)
-		}
-		s.Message = cut(s.Message, longestMessage)
+		s.Message = cut(s.Message, longestMessage-longestLine) + wayOnWithPlan(c, s, outcome)
 		return
 	}
 	s.Phase = v1alpha1.RunSucceeded
 	s.Message = success(c, s, outcome, done)
+}
+
+// wayOnWithPlan is how a person has a plan applied at which an apply has stopped; "": it stopped at none, or has said so itself.
+func wayOnWithPlan(c *v1alpha1.Cluster, s *v1alpha1.RunStatus, outcome run.Outcome) string {
+	stopped := s.Reason == v1alpha1.ReasonApprovalNeeded || s.Reason == v1alpha1.ReasonPlanChanged
+	switch {
+	case !stopped || outcome.Digest == "" || strings.Contains(s.Message, outcome.Digest):
+		return ""
+	case outcome.Guarded:
+		return " To approve it and have it applied: " + annotate(c, v1alpha1.AnnotationApprovePlan, outcome.Digest)
+	}
+	return " To have it applied: " + raise(c)
 }
 
 // success says what a run has done.
@@ -195,11 +205,9 @@ func (b *Builder) finish(ctx context.Context, c *v1alpha1.Cluster, w *world, f f
 	if newest.ended != "" {
 		return nil
 	}
-	if told.outcome == nil {
-		// OpenTofu could not let go of the lock itself.
-		if _, err := b.unlock(ctx, c, w); err != nil {
-			return err
-		}
+	// An OpenTofu that was killed could not let go of its lock itself, and that its pod has ended is known for as long as the pod is there.
+	if _, err := b.unlock(ctx, c, w); err != nil {
+		return err
 	}
 	if b.Accounts != nil {
 		if err := b.Accounts.Drop(ctx, c); err != nil {

@@ -23,7 +23,8 @@ const planLife = 24 * time.Hour
 
 // planAfter is the plan that counts after a run. outcome is nil where the run told none.
 func planAfter(before *v1alpha1.PlanStatus, r record, outcome *run.Outcome) *v1alpha1.PlanStatus {
-	if outcome != nil && outcome.Digest != "" && (r.Action == v1alpha1.ActionApply || outcome.Failure == nil) {
+	// A plan that was made, or the one at which an apply has stopped.
+	if outcome != nil && outcome.Digest != "" && (r.Action == v1alpha1.ActionApply) == (outcome.Failure != nil) {
 		return planOf(r, *outcome)
 	}
 	switch {

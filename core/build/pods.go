@@ -17,6 +17,10 @@ import (
 // podGrace is how long a Job may be without a pod before its status says so.
 const podGrace = 10 * time.Second
 
+// podPatience is how long a pod may take to start before that is said. What keeps a volume from being there, such as a Secret that is gone
+// again, shows in events alone.
+const podPatience = time.Minute
+
 // killed is the exit code of a process that got SIGKILL.
 const killed = 137
 
@@ -46,6 +50,9 @@ func (b *Builder) running(c *v1alpha1.Cluster, r record, job *batchv1.Job, pods 
 		if why := notStarting(&pods[i]); why != "" {
 			return cut(why, longestMessage), lookAtPod
 		}
+	}
+	if pods[0].Status.Phase == corev1.PodPending && b.now().Sub(pods[0].CreationTimestamp.Time) > podPatience {
+		return fmt.Sprintf("Its pod has not started for more than a minute. Why: kubectl -n %s describe pod -l %s=%s", v1alpha1.Namespace, batchv1.JobNameLabel, r.Job), lookAtPod
 	}
 	return "Its pod starts. " + logs, lookAtPod
 }
@@ -122,7 +129,7 @@ func wayOn(c *v1alpha1.Cluster, r record) string {
 	if r.Action == v1alpha1.ActionDestroy {
 		return "To go on, have the destroy run again."
 	}
-	return fmt.Sprintf("To go on, raise spec.provision.run of Cluster %s.", c.Name)
+	return "To go on, raise spec.provision.run: " + raise(c)
 }
 
 // deathOf says how a pod ended, and whether OpenTofu's container may have begun.

@@ -133,6 +133,11 @@ func annotate(c *v1alpha1.Cluster, annotation, value string) string {
 	return fmt.Sprintf("kubectl annotate cluster %s %s=%s --overwrite", c.Name, annotation, value)
 }
 
+// raise is the command by which a person asks for another run without any other change.
+func raise(c *v1alpha1.Cluster) string {
+	return fmt.Sprintf(`kubectl patch cluster %s --type=merge -p '{"spec":{"provision":{"run":%d}}}'`, c.Name, provision(c).Run+1)
+}
+
 // inSpec is the field of a Cluster that a field of a plugin's request comes from.
 func inSpec(field string) string {
 	switch {

@@ -157,7 +157,8 @@ func (r *Reconciler) again(ctx context.Context, s *scope, force *pipeline.Force)
 	return true, "", nil
 }
 
-// takeTeardown writes down how far the destroy is, and reports whether another run than before is told of.
+// takeTeardown writes down how far the destroy is, and reports whether another run than before is told of. One that could not begin yet, for
+// want of a plugin that runs, is none.
 func (s *scope) takeTeardown(turn *build.Turn) (anew bool) {
 	if turn == nil {
 		return false
@@ -165,7 +166,7 @@ func (s *scope) takeTeardown(turn *build.Turn) (anew bool) {
 	before := s.Status.Run
 	s.takeTurn(*turn)
 	now := s.Status.Run
-	return now != nil && (before == nil || now.Record != before.Record || now.Attempt != before.Attempt)
+	return now != nil && now.Record != "" && (before == nil || now.Record != before.Record || now.Attempt != before.Attempt)
 }
 
 // followed reports whether the word to force a step has been carried out.

@@ -83,8 +83,8 @@ func TestDestroy(t *testing.T) {
 	second.Run.Attempt = 2
 	h.tear(t, name, second)
 	eventually(t, forceDropped(t, name, ""), stepIs(name, "Destroy", v1alpha1.StepRunning, "logs job"))
-	if _, err := getSecret("infrared", state.Name); err != nil {
-		t.Errorf("the state has to stay until all is destroyed: %v", err)
+	if kept, err := getSecret("infrared", state.Name); err != nil || kept.Labels[v1alpha1.LabelCluster] != name || !kept.DeletionTimestamp.IsZero() {
+		t.Errorf("the state has to stay until all is destroyed, and to stay the Cluster's: %v %v", kept, err)
 	}
 	if h.was(h.forgotten, name) {
 		t.Error("it was forgotten before it was destroyed")

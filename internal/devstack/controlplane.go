@@ -164,8 +164,8 @@ func (cp *ControlPlane) startOnce(ctx context.Context) error {
 		}
 	}
 	// Not together with the API server: the controller manager gives up when
-	// it doesn't hear from it within ten seconds, which a busy machine may take.
-	if err := cp.waitAnswering(ctx); err != nil {
+	// it doesn't hear that it is well within ten seconds, which a busy machine may take.
+	if err := cp.waitHealthy(ctx); err != nil {
 		return err
 	}
 	for _, c := range cp.opts.Components {

@@ -5,7 +5,6 @@ package devstack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,16 +13,11 @@ import (
 
 const readyPoll = 50 * time.Millisecond
 
-// waitAnswering returns when the API server answers at all. The others may
+// waitHealthy returns when the API server says that it is well. The others may
 // have died with an earlier one: their turn to be started comes after.
-func (cp *ControlPlane) waitAnswering(ctx context.Context) error {
+func (cp *ControlPlane) waitHealthy(ctx context.Context) error {
 	return cp.wait(ctx, []string{Etcd, APIServer}, func() error {
-		err := cp.api.call(ctx, http.MethodGet, "/livez", nil, nil)
-		var answer *statusError
-		if errors.As(err, &answer) {
-			return nil
-		}
-		return err
+		return cp.api.call(ctx, http.MethodGet, "/healthz", nil, nil)
 	})
 }
 

@@ -5,6 +5,7 @@ package inside
 
 import (
 	"bytes"
+	"compress/gzip"
 	"io"
 	"os/exec"
 	"path/filepath"
@@ -168,6 +169,15 @@ func (c *cluster) getSecret(name string) *corev1.Secret {
 	c.t.Helper()
 	secret, err := management.client.CoreV1().Secrets(namespace).Get(c.t.Context(), name, metav1.GetOptions{})
 	return must(c.t, secret, err)
+}
+
+// state is OpenTofu's own text.
+func (c *cluster) state() string {
+	c.t.Helper()
+	zip, err := gzip.NewReader(bytes.NewReader(c.getSecret(c.names.State()).Data[keyState]))
+	must(c.t, 0, err)
+	text, err := io.ReadAll(zip)
+	return string(must(c.t, text, err))
 }
 
 func (c *cluster) lease() *coordinationv1.Lease {

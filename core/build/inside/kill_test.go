@@ -91,8 +91,17 @@ func goesOn(t *testing.T, c *cluster, cloud string) run.Outcome {
 // The plugin can't do anything any more, and its OpenTofu has to end in order all the same: its state goes through the proxy.
 func TestPluginKilled(t *testing.T) {
 	c, j, cloud := gated(t)
-	tofu := j.tofu()
-	kill(t, j.plugin(), syscall.SIGKILL)
+	tofu, plugin := j.tofu(), j.plugin()
+	// OpenTofu can't end before the API server is back, by when a run that did not wait for it would be over.
+	management.cp.Kill(devstack.APIServer)
+	kill(t, plugin, syscall.SIGKILL)
+	eventually(t, func() error {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d", plugin)); err == nil {
+			return errors.New("the plugin is still there")
+		}
+		return nil
+	})
+	must(t, 0, management.cp.StartComponent(devstack.APIServer))
 	outcome := j.end()
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d", tofu)); err == nil {
 		t.Error("OpenTofu outlived the run")
@@ -100,7 +109,7 @@ func TestPluginKilled(t *testing.T) {
 	if f := outcome.Failure; f == nil || f.Reason != v1alpha1.ReasonProviderUnavailable || !strings.Contains(f.Message, "killed by signal 9") {
 		t.Errorf("the run failed with %+v", outcome.Failure)
 	}
-	if len(c.ledger().Made) < 2 || c.ledger().Running != "" || c.locked() {
+	if len(c.ledger().Made) < 2 || c.ledger().Running != "" || c.locked() || !strings.Contains(c.state(), ids(c.ledger().Made)[0]) {
 		t.Errorf("the ledger is %+v, locked %v", c.ledger(), c.locked())
 	}
 	goesOn(t, c, cloud)

@@ -85,8 +85,8 @@ func New(t testing.TB) *Env {
 	return e
 }
 
-// Start brings a management cluster up in dir, which should be empty.
-func Start(ctx context.Context, dir string) (*Env, error) {
+// Start brings a management cluster up in dir, which should be empty. more are further components, such as devstack.Scheduler.
+func Start(ctx context.Context, dir string, more ...string) (*Env, error) {
 	root, err := devstack.RepoRoot()
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func Start(ctx context.Context, dir string) (*Env, error) {
 	audit := filepath.Join(dir, "audit.log")
 	cp, err := devstack.StartControlPlane(ctx, devstack.Options{
 		Dir: dir, Name: "management", UnsafeNoFsync: true, AuditLog: audit,
-		Components: []string{devstack.ControllerManager},
+		Components: append([]string{devstack.ControllerManager}, more...),
 	})
 	if err != nil {
 		return nil, err

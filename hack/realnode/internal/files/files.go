@@ -99,7 +99,7 @@ func linked(file string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer program.Close()
+	defer func() { _ = program.Close() }()
 	var all []string
 	for _, segment := range program.Progs {
 		if segment.Type != elf.PT_INTERP {
@@ -143,6 +143,6 @@ func isFor(library string, processor elf.Machine) bool {
 	if err != nil {
 		return false
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	return file.Machine == processor
 }

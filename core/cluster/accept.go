@@ -27,7 +27,11 @@ func (s *scope) accept(f finding, notTaken string) {
 		id.KubeSystemUID = cmp.Or(old.KubeSystemUID, found.UID)
 		id.Provider, id.Region = cmp.Or(found.Provider, old.Provider), cmp.Or(found.Region, old.Region)
 	}
-	s.Status.Provider, s.Status.Region = cmp.Or(s.Spec.Provider, id.Provider), cmp.Or(s.Spec.Region, id.Region)
+	s.Status.Provider, s.Status.Region = cmp.Or(s.Spec.Provider, id.Provider), cmp.Or(askedRegion(s.Cluster), id.Region)
+	if s.Spec.Template != nil {
+		// A cluster without a node says nothing of where it is, and was built somewhere all the same.
+		s.Status.Provider = cmp.Or(s.Status.Provider, cloudOf(s.Cluster))
+	}
 	if end := earliest(found.TokenExpiry, found.CertificateExpiry); !end.IsZero() {
 		id.CredentialExpiresAt = v1alpha1.Seconds(end)
 	}

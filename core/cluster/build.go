@@ -143,12 +143,14 @@ func (s *scope) provision() v1alpha1.Provision {
 	return *s.Spec.Provision
 }
 
-// regionOf is the cloud's region or zone that a Cluster is in, as far as that is known. A template that asks for a region has it among its
+// askedRegion is the cloud's region or zone that a Cluster is asked to be in, or "". A template that asks for a region has it among its
 // variables, and the CRD lets no other stand in spec.region.
-func regionOf(c *v1alpha1.Cluster) string {
-	region := c.Spec.Region
-	if region == "" && c.Spec.Template != nil && c.Spec.Provision != nil {
-		region = string(c.Spec.Provision.Variables["region"])
+func askedRegion(c *v1alpha1.Cluster) string {
+	if c.Spec.Region == "" && c.Spec.Template != nil && c.Spec.Provision != nil {
+		return string(c.Spec.Provision.Variables["region"])
 	}
-	return cmp.Or(region, c.Status.Region)
+	return c.Spec.Region
 }
+
+// regionOf is the cloud's region or zone that a Cluster is in, as far as that is known.
+func regionOf(c *v1alpha1.Cluster) string { return cmp.Or(askedRegion(c), c.Status.Region) }

@@ -132,6 +132,9 @@ func TestConnectsWhatWasBuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got.Status.Provider != "acmecloud" || got.Status.Region != "acme-1" {
+		t.Errorf("it has no node that tells, and is where it was built: %q %q", got.Status.Provider, got.Status.Region)
+	}
 	secret, err := getSecret("infrared", "cluster-built-kubeconfig")
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ FUZZTIME  ?= 60s
 
 include hack/stack.mk
 
-.PHONY: help demo test test-node bench fuzz lint generate protocol verify build clean
+.PHONY: help demo test test-node kills soak bench fuzz lint generate protocol verify build clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,15 @@ test: stack build ## Run all tests, against real API servers where they need one
 # It never skips: where there is no root, or no way to get a container engine, it fails and says so.
 test-node: stack build realnode ## Run a run's Job on a real kubelet, as root on Linux
 	@go test -race -vet=off -tags realnode -count=1 -parallel 8 -timeout 10m $(TESTFLAGS) ./hack/realnode/e2e
+
+# Outside CI, which kills one of the programs at each write: this kills each of them.
+kills: stack build ## Kill every program before and after every write of a built cluster's life
+	@EVERY_VICTIM=1 go test -vet=off -count=1 -v -timeout 6h -run TestLives $(TESTFLAGS) ./core/build/e2e
+
+# How often to kill. SEED=… makes the same choices again.
+KILLS ?= 1000
+soak: stack build ## Kill any program at any time, KILLS times, over as many lives of built clusters as that takes
+	@KILLS=$(KILLS) go test -vet=off -count=1 -v -timeout 24h -run TestSoak $(TESTFLAGS) ./core/build/e2e
 
 # One at a time, so that none slows another down.
 bench: stack build ## Run the benchmarks, which print ratios

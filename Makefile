@@ -15,7 +15,7 @@ FUZZTIME  ?= 60s
 
 include hack/stack.mk
 
-.PHONY: help demo test test-node kills soak bench fuzz lint generate protocol verify build clean
+.PHONY: help demo test test-node kills soak bench fuzz lint generate protocol verify build modules clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,10 @@ build: ## Compile our programs into .dev/bin, and the plugins into .dev/bin/plug
 clean: ## Stop the local stack and remove .dev, compiled programs included
 	@if [ -x $(IR) ]; then $(IR) dev down; fi
 	@rm -rf .dev
+
+# The repository infrared-iac-modules, for the operator's flag --modules-url.
+modules: build ## Lay the templates' modules out as a git repository in .dev/modules, tagged VERSION=
+	@go run ./hack/modules --version "$(VERSION)"
 
 # A tool is compiled again when its pinned version changes. The module of each has one tool in it.
 $(BIN)/%: hack/tools/%/go.mod hack/tools/%/go.sum

@@ -39,9 +39,13 @@ type Order struct {
 	Digest string `json:"digest,omitempty"`
 	// Approved is the digest of a plan that may destroy or replace what Guarded names.
 	Approved string `json:"approved,omitempty"`
-	// Guarded are the types of resource, such as aws_eks_node_group, that an apply destroys or replaces only with an approval; empty:
+	// Guarded are the types of resource, such as aws_eks_node_group, or addresses, that an apply destroys or replaces only with an approval; empty:
 	// all types.
 	Guarded []string `json:"guarded,omitempty"`
+	// DigestExpires is until when Digest may be applied; zero: there is none.
+	DigestExpires time.Time `json:"digestExpires,omitzero"`
+	// Image is the one that the run's OpenTofu is in.
+	Image string `json:"image,omitempty"`
 	// Interrupted says that an earlier run ended without telling what it did, so that this one looks for what that may have left.
 	Interrupted bool `json:"interrupted,omitempty"`
 }
@@ -92,9 +96,13 @@ type Ledger struct {
 	Made []provider.Resource `json:"made,omitempty"`
 	// Running is the record of the run that began last and has not told its outcome.
 	Running string `json:"running,omitempty"`
+	// Order is that of the newest apply that succeeded, or began to change something: what a destroy goes by.
+	Order *Order `json:"order,omitempty"`
+	// Unsettled says that an apply or destroy may have left things that nobody reported, and that no run has looked for them since.
+	Unsettled bool `json:"unsettled,omitempty"`
 	// Applied is the outcome of the newest apply that succeeded, without its changes.
 	Applied *Outcome `json:"applied,omitempty"`
-	// LeftBehind is what the newest run said is neither in the state nor gone.
+	// LeftBehind is what runs said is neither in the state nor gone, until a look no longer finds it.
 	LeftBehind []provider.Resource `json:"leftBehind,omitempty"`
 }
 

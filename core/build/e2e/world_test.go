@@ -69,6 +69,7 @@ type world struct {
 func newWorld(t testing.TB, lanes int) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir(), killer: newKiller(), edges: map[string]*devstack.ControlPlane{}}
+	w.killer.world = w
 	t.Cleanup(func() {
 		if t.Failed() {
 			w.showLogs(t)
@@ -80,7 +81,6 @@ func newWorld(t testing.TB, lanes int) *world {
 	if err := w.build(ctx, lanes); err != nil {
 		t.Fatalf("making the world: %v", err)
 	}
-	w.killer.world = w
 	return w
 }
 

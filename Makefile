@@ -40,7 +40,7 @@ kills: stack build ## Kill every program before and after every write of a built
 # How often to kill. SEED=… makes the same choices again.
 KILLS ?= 1000
 soak: stack build ## Kill any program at any time, KILLS times, over as many lives of built clusters as that takes
-	@KILLS=$(KILLS) go test -vet=off -count=1 -v -timeout 24h -run TestSoak $(TESTFLAGS) ./core/build/e2e
+	@KILLS=$(KILLS) go test -vet=off -tags soak -count=1 -v -timeout 24h -run TestSoak $(TESTFLAGS) ./core/build/e2e
 
 # One at a time, so that none slows another down.
 bench: stack build ## Run the benchmarks, which print ratios
@@ -54,7 +54,7 @@ fuzz: ## Fuzz each target that begins with FUZZ for FUZZTIME
 	done
 
 lint: $(BIN)/golangci-lint ## Judge the code by .golangci.yml
-	@$(STATIC) $(BIN)/golangci-lint run --concurrency $(PARALLEL) --build-tags realnode ./...
+	@$(STATIC) $(BIN)/golangci-lint run --concurrency $(PARALLEL) --build-tags realnode,soak ./...
 	@cd examples/provider && $(STATIC) $(CURDIR)/$(BIN)/golangci-lint run --concurrency $(PARALLEL) ./...
 	@cd hack/node && $(STATIC) $(CURDIR)/$(BIN)/golangci-lint run --concurrency $(PARALLEL) ./...
 

@@ -169,10 +169,10 @@ func (c *Cloud) put(in call) *Error {
 	}
 	if wrote {
 		c.after(w)
-	}
-	select {
-	case <-time.After(delay):
-	case <-in.r.Context().Done():
+		select {
+		case <-time.After(delay):
+		case <-in.r.Context().Done():
+		}
 	}
 	c.addEndpoint(&made)
 	status := http.StatusOK

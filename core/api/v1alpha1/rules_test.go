@@ -184,6 +184,10 @@ func provisionRules() map[string]rule {
 		"key id":        {"a name that only ends like a secret's", variable("kms_key_id", "arn:x"), nil},
 		"large":         {"an object has an end", variable("big", strings.Repeat("x", 20000)), []string{"spec.provision.variables"}},
 	}
+	image := with(func(p *v1alpha1.Provision) { p.Image = "tofu.example.net/tofu:1.12.6" })
+	rules["image"] = rule{"the platform may bring its own OpenTofu", image, nil}
+	rules["org's image"] = rule{"it would be handed the cloud's credentials", func(c *v1alpha1.Cluster) { image(c); c.Spec.Org = "acme" },
+		[]string{"spec.provision.image", "platform's own clusters", "leave it out"}}
 	for name, tc := range map[string]struct {
 		reason, region, variable string
 		words                    []string

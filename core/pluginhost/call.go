@@ -74,7 +74,7 @@ func (s *supervisor) explain(ctx, limited context.Context, v verb, r *running, e
 	case kind == provider.Unavailable && s.hasEnded(ctx, r):
 		return &provider.Error{
 			Kind: kind, Err: errors.Join(err, ErrUnusable),
-			Message: "plugin " + quoted(s.name) + " ended during " + string(v) + ": " + howEnded(r),
+			Message: "plugin " + quoted(s.name) + " ended during " + string(v) + ": " + howEnded(r) + wayOn(v),
 		}
 	}
 	return unusable(provider.Errorf(kind, "calling %s of plugin %q: %w", v, s.name, err))

@@ -13,6 +13,14 @@ import (
 
 func quoted(name string) string { return strconv.Quote(name) }
 
+// wayOn is what a person does after a plugin has ended during a verb. All but Build are called again without anybody.
+func wayOn(v verb) string {
+	if v == verbBuild {
+		return "; to go on, start the run again"
+	}
+	return ""
+}
+
 // reasonOf is in words why a context ended.
 func reasonOf(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -108,6 +108,10 @@ func (s *session) apply(ctx, life context.Context) (run.Outcome, error) {
 	if s.order.Digest == "" {
 		return s.applyWhatever(ctx, life)
 	}
+	if expires := s.order.DigestExpires; !expires.IsZero() && !s.run.Clock.Now().Before(expires) {
+		// The Job may have waited for a node for as long as it liked.
+		return s.expired(ctx, life)
+	}
 	plan, err := s.readPlan(life)
 	if err != nil {
 		return run.Outcome{}, err
@@ -151,6 +155,15 @@ func (s *session) planAgain(ctx, life context.Context, refused error) (run.Outco
 		return s.outcome(plan), refused
 	}
 	return s.changed(life, plan, s.red.text(refused.Error()))
+}
+
+// expired is how an apply ends whose plan is too old, also where a new one comes out the same: nobody has looked at it since.
+func (s *session) expired(ctx, life context.Context) (run.Outcome, error) {
+	plan, err := s.build(ctx, life, provider.ActionPlan, "", provider.Secret{})
+	if err != nil {
+		return s.outcome(plan), err
+	}
+	return s.changed(life, plan, "the plan that was asked for expired before its run began")
 }
 
 // changed is how an apply ends whose plan is no longer what would happen: with a new plan.

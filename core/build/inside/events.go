@@ -6,6 +6,7 @@ package inside
 import (
 	"sync/atomic"
 
+	"darkshift.io/infrared/core/build/run"
 	"darkshift.io/infrared/sdk/provider"
 )
 
@@ -15,6 +16,7 @@ type events struct {
 	out      *output
 	ledger   *ledger
 	progress *progress
+	order    *run.Order // nil: what is there is not by this run's order, as it only plans or destroys
 	changes  atomic.Bool
 }
 
@@ -30,6 +32,9 @@ func (e *events) Report(event provider.Event) {
 	switch event.Kind {
 	case provider.EventStarted, provider.EventDone, provider.EventFailed:
 		e.changes.Store(true)
+		if e.order != nil && event.Operation != provider.OperationRead {
+			e.ledger.goBy(e.order)
+		}
 	case provider.EventMessage, provider.EventWarning:
 		e.out.say(event.Message)
 	case provider.EventPlanned:

@@ -106,8 +106,11 @@ func TestPluginKilled(t *testing.T) {
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d", tofu)); err == nil {
 		t.Error("OpenTofu outlived the run")
 	}
-	if f := outcome.Failure; f == nil || f.Reason != v1alpha1.ReasonProviderUnavailable || !strings.Contains(f.Message, "killed by signal 9") {
+	if f := outcome.Failure; f == nil || f.Reason != v1alpha1.ReasonProviderUnavailable || !strings.Contains(f.Message, "killed by signal 9") || !strings.HasSuffix(f.Message, "start the run again") {
 		t.Errorf("the run failed with %+v", outcome.Failure)
+	}
+	if l := c.ledger(); !l.Unsettled || l.Order == nil {
+		t.Errorf("nobody is told to look around: unsettled %v, order %+v", l.Unsettled, l.Order)
 	}
 	if len(c.ledger().Made) < 2 || c.ledger().Running != "" || c.locked() || !strings.Contains(c.state(), ids(c.ledger().Made)[0]) {
 		t.Errorf("the ledger is %+v, locked %v", c.ledger(), c.locked())
@@ -126,13 +129,20 @@ func TestTofuKilled(t *testing.T) {
 	if len(outcome.LeftBehind)+len(outcome.Resources) < 2 {
 		t.Errorf("the outcome accounts for %v and %v", ids(outcome.Resources), ids(outcome.LeftBehind))
 	}
+	must(t, 0, os.WriteFile(filepath.Join(c.outside, "i-stray"), nil, 0o600))
 	locked := c.fails(c.order(provider.ActionApply), v1alpha1.ReasonStateLocked)
+	if !c.ledger().Unsettled {
+		t.Error("a run that got nowhere has settled what the one before it left")
+	}
 	holder := c.lease()
 	if f := locked.Failure; !strings.Contains(f.Message, *holder.Spec.HolderIdentity) || !strings.Contains(f.Message, "pod-1 on node node-1") {
 		t.Errorf("a run under a lock failed with %+v", f)
 	}
 	c.unlock()
-	goesOn(t, c, cloud)
+	next := goesOn(t, c, cloud)
+	if l := c.ledger(); !slices.Contains(ids(next.LeftBehind), "i-stray") || l.Unsettled {
+		t.Errorf("left behind %v, unsettled %v; want i-stray, found by a look", ids(next.LeftBehind), l.Unsettled)
+	}
 }
 
 // Nobody is left to tell anything. The ledger has what was made, and the next run looks around.
@@ -153,7 +163,7 @@ func TestBuildKilled(t *testing.T) {
 		}
 		return nil
 	})
-	if len(c.ledger().Made) < 2 || c.ledger().Running != j.record {
+	if len(c.ledger().Made) < 2 || c.ledger().Running != j.record || !c.ledger().Unsettled {
 		t.Errorf("the ledger is %+v", c.ledger())
 	}
 	must(t, 0, os.WriteFile(filepath.Join(c.outside, "i-stray"), nil, 0o600))
@@ -162,8 +172,16 @@ func TestBuildKilled(t *testing.T) {
 	if !slices.Contains(ids(next.LeftBehind), "i-stray") || !slices.Contains(ids(c.ledger().LeftBehind), "i-stray") {
 		t.Errorf("what nobody accounts for is not left behind: %v", ids(next.LeftBehind))
 	}
+	must(t, 0, os.Remove(filepath.Join(c.outside, "i-stray")))
+	must(t, 0, os.WriteFile(filepath.Join(c.outside, "i-new"), nil, 0o600))
+	if gone := c.ok(c.order(provider.ActionApply)); len(gone.LeftBehind) != 1 || gone.LeftBehind[0].ID != "i-new" {
+		t.Errorf("a look that does not find i-stray any more, and finds i-new, leaves %v", ids(gone.LeftBehind))
+	}
+	must(t, 0, os.Remove(filepath.Join(c.outside, "i-new")))
+	c.ok(c.order(provider.ActionPlan))
+	must(t, 0, os.WriteFile(filepath.Join(c.outside, "i-later"), nil, 0o600))
 	if calm := c.ok(c.order(provider.ActionApply)); len(calm.LeftBehind) > 0 {
-		t.Errorf("a run after one that told its outcome looks around: %v", ids(calm.LeftBehind))
+		t.Errorf("a run that follows on nothing looks around: %v", ids(calm.LeftBehind))
 	}
 }
 

@@ -32,8 +32,9 @@ type ledger struct {
 	current run.Ledger
 }
 
-// openLedger writes down that this run is at work, and returns the ledger with what it said before.
-func openLedger(ctx context.Context, o *objects) (l *ledger, before run.Ledger, err error) {
+// openLedger writes down that this run is at work, and returns the ledger with what it said before. changes says that the run may make or
+// take away something: should nobody be left to tell how it ended, the ledger says already that somebody has to look.
+func openLedger(ctx context.Context, o *objects, changes bool) (l *ledger, before run.Ledger, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
 	tried := false
@@ -48,7 +49,7 @@ func openLedger(ctx context.Context, o *objects) (l *ledger, before run.Ledger, 
 		}
 		tried = true
 		next := now
-		next.Running = o.record
+		next.Running, next.Unsettled = o.record, now.Unsettled || changes
 		packed, err := packLedger(next)
 		object.BinaryData[run.KeyLedger] = packed
 		return err
@@ -57,7 +58,7 @@ func openLedger(ctx context.Context, o *objects) (l *ledger, before run.Ledger, 
 		return nil, run.Ledger{}, fmt.Errorf("writing into the ledger, ConfigMap %s, that a run begins: %w", o.names.Ledger(), err)
 	}
 	l = &ledger{objects: o, wake: make(chan struct{}, 1), current: before}
-	l.current.Running = o.record
+	l.current.Running, l.current.Unsettled = o.record, before.Unsettled || changes
 	return l, before, nil
 }
 
@@ -83,13 +84,23 @@ func (l *ledger) note(e provider.Event) {
 		return
 	}
 	resource := *e.Resource
+	same := func(r provider.Resource) bool { return r.ID == resource.ID && r.Kind == resource.Kind }
 	l.change(func(current *run.Ledger) {
-		made := slices.DeleteFunc(slices.Clone(current.Made), func(r provider.Resource) bool { return r.ID == resource.ID && r.Kind == resource.Kind })
-		if e.Operation != provider.OperationDelete && len(made) < mostMade {
+		made := slices.DeleteFunc(slices.Clone(current.Made), same)
+		if e.Operation == provider.OperationDelete {
+			current.LeftBehind = slices.DeleteFunc(slices.Clone(current.LeftBehind), same)
+		} else if len(made) < mostMade {
 			made = append(made, resource)
 		}
 		current.Made = made
 	})
+}
+
+// goBy notes the order of an apply that changes something: what is there from now on is by that order.
+func (l *ledger) goBy(order *run.Order) {
+	if l.snapshot().Order != order {
+		l.change(func(current *run.Ledger) { current.Order = order })
+	}
 }
 
 // loop writes whatever is new until ctx ends.

@@ -41,6 +41,15 @@ func (s *session) failure(ctx, life context.Context, err error) *run.Failure {
 	return f
 }
 
+// outOfTime is how a run ends whose OpenTofu did not end within the grace.
+func (s *session) outOfTime() *run.Failure {
+	message := "the time to stop was over while OpenTofu was still at work; the next run looks for what it has made"
+	if s.order.Action == provider.ActionPlan {
+		message = "the time to stop was over while OpenTofu was still planning; nothing was made, start the run again"
+	}
+	return &run.Failure{Reason: reasonInterrupted, Message: message}
+}
+
 // holder says which pod holds the state's lock; empty: nobody does.
 func (s *session) holder(life context.Context) string {
 	ctx, cancel := context.WithTimeout(life, tryTime)
@@ -54,39 +63,6 @@ func (s *session) holder(life context.Context) string {
 		return fmt.Sprintf(" (lock %s)", *lease.Spec.HolderIdentity)
 	}
 	return fmt.Sprintf(" (lock %s, taken by pod %s on node %s)", *lease.Spec.HolderIdentity, pod, lease.Annotations[run.StampNode])
-}
-
-// looksAround says whether to look for what an earlier run left: it ended without telling, and the plugin works.
-func (s *session) looksAround(err error) bool {
-	lost := s.before.Running != "" && s.before.Running != s.objects.record
-	return (s.order.Interrupted || lost) && !errors.Is(err, pluginhost.ErrUnusable) && !errors.Is(err, errStopped)
-}
-
-// sweep adds what is provably the cluster's and nobody has accounted for.
-func (s *session) sweep(life context.Context, outcome *run.Outcome) {
-	made := s.ledger.snapshot().Made
-	findings, err := s.host.Provider(s.order.Plugin, s.cloud()).Sweep(life, provider.SweepRequest{Cluster: s.order.Cluster, Credentials: s.creds, Recorded: made})
-	if err != nil {
-		if !errors.Is(err, provider.Unsupported) {
-			s.events.Report(provider.Event{
-				Kind: provider.EventWarning, Time: s.run.Clock.Now(),
-				Message: "what the interrupted run before this one may have left was not looked for: " + err.Error(),
-			})
-		}
-		return
-	}
-	known := map[string]bool{}
-	for _, list := range [][]provider.Resource{made, outcome.Resources, outcome.LeftBehind} {
-		for _, resource := range list {
-			known[resource.ID] = true
-		}
-	}
-	for _, finding := range slices.Concat(findings.Present, findings.Unknown) {
-		if !known[finding.Resource.ID] {
-			known[finding.Resource.ID] = true
-			outcome.LeftBehind = append(outcome.LeftBehind, s.red.resource(finding.Resource))
-		}
-	}
 }
 
 // end writes down how the run ended: the ledger, and last the outcome with the last of the progress and the log.
@@ -133,7 +109,7 @@ func (o *objects) writeOutcome(ctx context.Context, outcome run.Outcome, beside 
 // settle brings the ledger up to the outcome. After a run that succeeded, what is neither in the state nor left behind is gone.
 func (s *session) settle(outcome run.Outcome) {
 	s.ledger.change(func(l *run.Ledger) {
-		l.Running, l.LeftBehind = "", outcome.LeftBehind
+		l.Running, l.LeftBehind, l.Unsettled = "", outcome.LeftBehind, s.found.unsettled
 		if outcome.Failure != nil {
 			return
 		}
@@ -148,7 +124,7 @@ func (s *session) settle(outcome run.Outcome) {
 		case provider.ActionApply:
 			applied := outcome
 			applied.Changes = nil
-			l.Applied = &applied
+			l.Applied, l.Order = &applied, &s.order
 		case provider.ActionDestroy:
 			l.Applied = nil
 		case provider.ActionPlan:

@@ -31,6 +31,7 @@ type session struct {
 	host     *pluginhost.Host
 	news     chan struct{} // has room for one: the plugin's state has changed
 	creds    provider.Credentials
+	found    answers
 
 	stopLoops context.CancelFunc
 	loops     sync.WaitGroup
@@ -43,7 +44,7 @@ func begin(life context.Context, r Run, o *objects, order run.Order) (*session, 
 	if s.creds, err = readCredentials(r.Credentials); err != nil {
 		return nil, err
 	}
-	if s.ledger, s.before, err = openLedger(life, o); err != nil {
+	if s.ledger, s.before, err = openLedger(life, o, order.Action != provider.ActionPlan); err != nil {
 		return nil, err
 	}
 	if s.proxy, err = startProxy(o, r.Namespace, r.Pod); err != nil {
@@ -53,6 +54,9 @@ func begin(life context.Context, r Run, o *objects, order run.Order) (*session, 
 	s.out = &output{red: s.red, to: r.Out}
 	s.progress = newProgress(o, s.out, r.Clock)
 	s.events = &events{red: s.red, out: s.out, ledger: s.ledger, progress: s.progress}
+	if order.Action == provider.ActionApply {
+		s.events.order = &s.order
+	}
 	s.host = pluginhost.New(pluginhost.Options{
 		Folder: r.Plugins, Env: r.Env, Output: s.out, StopTime: r.Grace, Clock: r.Clock,
 		Changed: func(string) {
@@ -79,9 +83,11 @@ func (s *session) carryOut(ctx, life context.Context) run.Outcome {
 		s.closeHost(life, s.run.Grace)
 	})
 	outcome, err := s.act(ctx, life)
+	var look sight
 	if s.looksAround(err) && ctx.Err() == nil {
-		s.sweep(life, &outcome)
+		look = s.sweep(life)
 	}
+	s.account(&outcome, look)
 	if stop() {
 		s.closeHost(life, endTime)
 	} else {
@@ -94,8 +100,9 @@ func (s *session) carryOut(ctx, life context.Context) run.Outcome {
 		outcome.Failure = s.failure(ctx, life, err)
 	}
 	if !ended {
-		outcome.Failure = &run.Failure{Reason: reasonInterrupted, Message: "the time to stop was over while OpenTofu was still at work; the next run looks for what it has made"}
+		outcome.Failure = s.outOfTime()
 	}
+	s.found.unsettled = s.unsettled(outcome, look)
 	return outcome
 }
 
@@ -111,7 +118,7 @@ func (s *session) closeHost(life context.Context, within time.Duration) {
 // act starts the plugin and calls it as the order says.
 func (s *session) act(ctx, life context.Context) (run.Outcome, error) {
 	if err := s.startPlugin(ctx); err != nil {
-		return run.Outcome{LeftBehind: s.before.LeftBehind}, err
+		return run.Outcome{}, err
 	}
 	switch s.order.Action {
 	case provider.ActionPlan:
@@ -157,19 +164,20 @@ var errStopped = errors.New("the run was told to stop before it changed anything
 // build calls the plugin. Not with ctx: a call that is cancelled has no answer, while a plugin that is told to stop says what it made.
 func (s *session) build(ctx, life context.Context, action provider.Action, digest string, plan provider.Secret) (provider.BuildResult, error) {
 	if ctx.Err() != nil {
-		return provider.BuildResult{LeftBehind: s.before.LeftBehind}, errStopped
+		return provider.BuildResult{}, errStopped
 	}
 	s.events.reset()
+	s.found.acted = s.found.acted || action != provider.ActionPlan
 	result, err := s.host.Provider(s.order.Plugin, s.cloud()).Build(life, provider.BuildRequest{
 		Cluster: s.order.Cluster, Action: action, Version: s.order.Version, Source: s.order.Source, Variables: s.order.Variables,
 		Labels: s.order.Labels, Credentials: s.creds, State: s.proxy.state(), Folder: s.run.Work,
 		PlanDigest: digest, Plan: plan, Ledger: s.ledger.snapshot().Made,
 	}, s.events)
-	if errors.Is(err, pluginhost.ErrUnusable) && len(result.LeftBehind) == 0 {
-		// Nobody could say what is left, so what was said before holds.
-		result.LeftBehind = s.before.LeftBehind
+	result = s.red.result(result)
+	if err == nil || len(result.Resources) > 0 {
+		s.found.told, s.found.resources = true, result.Resources
 	}
-	return s.red.result(result), err
+	return result, err
 }
 
 // cloud is the provider that the plugin has to be for.

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/owned"
@@ -39,7 +40,8 @@ func waits(format string, args ...any) *stop {
 	return &stop{phase: v1alpha1.RunWaitingForCredentials, reason: v1alpha1.ReasonWaitingForCredentials, message: fmt.Sprintf(format, args...)}
 }
 
-// handMade judges the Secret that a person makes. Its values are looked at for being there, and go nowhere.
+// handMade judges the Secret that a person makes, and marks it by labels alone once it is good for a run: it stays the person's, and a later
+// Cluster of the name is not built in the same account by accident. Its values are looked at for being there, and go nowhere.
 func (b *Builder) handMade(ctx context.Context, c *v1alpha1.Cluster, found Found) (*stop, error) {
 	needs := slices.Clone(found.Facts.Credentials)
 	slices.Sort(needs)
@@ -58,12 +60,24 @@ func (b *Builder) handMade(ctx context.Context, c *v1alpha1.Cluster, found Found
 	case !secret.DeletionTimestamp.IsZero():
 		return absent, nil
 	}
-	if marked := secret.Labels[v1alpha1.LabelIncarnation] != "" && !owned.By(&secret, c); marked || owned.OtherCluster(&secret, c) != "" {
+	if owned.Others(&secret, c) {
 		return waits("Secret %s/%s belongs to another Cluster, or to an earlier one of this name. Delete it, then make it anew: %s.", v1alpha1.Namespace, name, command), nil
 	}
 	missing := slices.DeleteFunc(needs, func(key string) bool { return len(secret.Data[key]) > 0 })
 	if len(missing) > 0 {
 		return waits("Secret %s/%s lacks %s. Delete it, then make it anew: %s.", v1alpha1.Namespace, name, strings.Join(missing, ", "), command), nil
+	}
+	before := secret.DeepCopy()
+	if !owned.Label(&secret, c) {
+		return nil, nil
+	}
+	// The lock keeps the mark off another Secret that was made under the name meanwhile.
+	err := b.Client.Patch(ctx, &secret, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsNotFound(err) {
+		return absent, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("marking the credentials of Cluster %s: %w", c.Name, err)
 	}
 	return nil, nil
 }

@@ -10,8 +10,14 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/build"
+	"darkshift.io/infrared/core/owned"
 	"darkshift.io/infrared/core/pipeline"
 )
 
@@ -37,10 +43,17 @@ func destroy(ctx context.Context, s *Scope) (pipeline.Outcome, error) {
 	run := torn.Run
 	after := cmp.Or(torn.After, lookAgain)
 	switch {
-	case torn.Done && torn.Nothing:
-		return pipeline.Skipped("Nothing was ever built for the Cluster."), nil
 	case torn.Done:
-		return destroyed(run), nil
+		stays, err := staying(ctx, s)
+		if err != nil {
+			return pipeline.Outcome{}, err
+		}
+		if torn.Nothing {
+			return pipeline.Skipped("Nothing was ever built for the Cluster." + stays), nil
+		}
+		out := destroyed(run)
+		out.Message += stays
+		return out, nil
 	case torn.Failed:
 		out := pipeline.Outcome{Cause: v1alpha1.CauseCloud}
 		if run != nil {
@@ -58,6 +71,27 @@ func destroy(ctx context.Context, s *Scope) (pipeline.Outcome, error) {
 		return pipeline.Wait(after, v1alpha1.CauseCloud, sentence(cmp.Or(run.Message, "OpenTofu destroys what it built"))+" Its log: "+run.Log()+"."), nil
 	}
 	return pipeline.Wait(after, v1alpha1.CauseInfrared, cmp.Or(run.Message, "The destroy is being prepared.")), nil
+}
+
+// staying says that the cloud's credentials, where a person made their Secret, are still there; empty: they are not. Infrared has no word
+// on whether they are needed elsewhere.
+func staying(ctx context.Context, s *Scope) (string, error) {
+	if p := s.Cluster.Spec.Provision; s.Cluster.Spec.Org != "" || p != nil && p.CloudAccount != "" {
+		return "", nil // none that a person made was used
+	}
+	var secret metav1.PartialObjectMetadata
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	key := types.NamespacedName{Namespace: v1alpha1.Namespace, Name: v1alpha1.CredentialsSecretName(s.Cluster.Name)}
+	switch err := s.Live.Get(ctx, key, &secret); {
+	case apierrors.IsNotFound(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("looking at Secret %s: %w", key, err)
+	case owned.Others(&secret, s.Cluster):
+		return "", nil
+	}
+	return fmt.Sprintf(" Secret %s with the cloud's credentials is yours, and stays. If nothing else needs it: kubectl -n %s delete secret %s",
+		key, key.Namespace, key.Name), nil
 }
 
 // destroyed is the end of a destroy that did what it was to do.

@@ -77,6 +77,12 @@ func OtherCluster(obj metav1.Object, cluster *v1alpha1.Cluster) string {
 	return ""
 }
 
+// Others reports whether the object is another Cluster's, or an earlier incarnation's of this name.
+func Others(obj metav1.Object, cluster *v1alpha1.Cluster) bool {
+	marked := obj.GetLabels()[v1alpha1.LabelIncarnation] != "" && !By(obj, cluster)
+	return marked || OtherCluster(obj, cluster) != ""
+}
+
 // Mark puts what is missing of the mark on the object, and reports whether anything was.
 func Mark(obj metav1.Object, cluster *v1alpha1.Cluster) bool {
 	changed := Refer(obj, cluster)
@@ -89,6 +95,20 @@ func Mark(obj metav1.Object, cluster *v1alpha1.Cluster) bool {
 
 // Refer is Mark without the finalizer, for objects whose loss costs nothing.
 func Refer(obj metav1.Object, cluster *v1alpha1.Cluster) bool {
+	changed := Label(obj, cluster)
+	want := Reference(cluster)
+	refs := obj.GetOwnerReferences()
+	if !slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool {
+		return r.UID == want.UID && r.Name == want.Name && r.Kind == want.Kind
+	}) {
+		obj.SetOwnerReferences(append(refs, want))
+		changed = true
+	}
+	return changed
+}
+
+// Label is Refer without the owner reference, for objects that stay when the Cluster goes.
+func Label(obj metav1.Object, cluster *v1alpha1.Cluster) bool {
 	changed := false
 	labels := obj.GetLabels()
 	for key, value := range Labels(cluster) {
@@ -102,14 +122,6 @@ func Refer(obj metav1.Object, cluster *v1alpha1.Cluster) bool {
 		changed = true
 	}
 	obj.SetLabels(labels)
-	want := Reference(cluster)
-	refs := obj.GetOwnerReferences()
-	if !slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool {
-		return r.UID == want.UID && r.Name == want.Name && r.Kind == want.Kind
-	}) {
-		obj.SetOwnerReferences(append(refs, want))
-		changed = true
-	}
 	return changed
 }
 
@@ -130,7 +142,8 @@ func HandBack(ctx context.Context, c client.Client, obj client.Object, cluster *
 }
 
 // Secrets are the metadata of the Secrets in namespace infrared that are marked as the Cluster's and may hold a credential for it. What
-// OpenTofu's runs keep is none, and outlives those: its state is gone only when all that it lists is destroyed.
+// OpenTofu's runs keep is none, and outlives those: its state is gone only when all that it lists is destroyed. Nor are the cloud's
+// credentials, which a destroy needs, and which are the person's who made them.
 func Secrets(ctx context.Context, reader client.Reader, cluster *v1alpha1.Cluster) ([]metav1.PartialObjectMetadata, error) {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
@@ -146,7 +159,8 @@ func Secrets(ctx context.Context, reader client.Reader, cluster *v1alpha1.Cluste
 	if err != nil {
 		return nil, fmt.Errorf("listing the Secrets of Cluster %s: %w", cluster.Name, err)
 	}
-	return list.Items, nil
+	clouds := v1alpha1.CredentialsSecretName(cluster.Name)
+	return slices.DeleteFunc(list.Items, func(secret metav1.PartialObjectMetadata) bool { return secret.Name == clouds }), nil
 }
 
 // Release takes our finalizer off an object, so that a deletion asked for by somebody else can end. An object that has gone or

@@ -19,15 +19,18 @@ import (
 // Advance takes a Cluster that lives, and has spec.template, as far as it can get now. A run that goes is never cut short: what the
 // Cluster asks for by now waits for its end.
 func (b *Builder) Advance(ctx context.Context, c *v1alpha1.Cluster) (Turn, error) {
+	want := wanted(c)
 	w, err := b.look(ctx, c)
+	if stands := broken(err); stands != nil {
+		return b.stuck(ctx, c, w, want, stands)
+	}
 	if err != nil {
 		return Turn{}, err
 	}
-	f, err := b.follow(ctx, c, w)
+	f, err := b.follow(ctx, c, w, want)
 	if err != nil || f.goes {
 		return f.Turn, err
 	}
-	want := wanted(c)
 	if err := b.keepPlan(ctx, c, &f.Turn, want); err != nil {
 		return f.Turn, err
 	}
@@ -89,7 +92,7 @@ func (b *Builder) begin(ctx context.Context, c *v1alpha1.Cluster, w *world, t Tu
 	}
 	if stands == nil {
 		if usable(b, t.Plan, id) {
-			order.Digest = t.Plan.Digest
+			order.Digest, order.DigestExpires = t.Plan.Digest, t.Plan.ExpiresAt.Time
 		}
 		return b.start(ctx, c, w, t, id, *order, found)
 	}
@@ -121,7 +124,7 @@ func (b *Builder) start(ctx context.Context, c *v1alpha1.Cluster, w *world, t Tu
 	if err == nil {
 		err = b.writeRecord(ctx, c, name, id, order)
 	}
-	job := b.job(c, id, name, found)
+	job := b.job(c, id, name, found, order.Image)
 	if err == nil {
 		err = b.makeJob(ctx, c, job)
 	}

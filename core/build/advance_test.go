@@ -26,7 +26,7 @@ func TestPlanIsWhatIsApplied(t *testing.T) {
 		Action:  provider.ActionPlan, Version: "v1.0.0",
 		Variables: map[string]json.RawMessage{"region": json.RawMessage(`"r1"`), "name": json.RawMessage(`"whole-life"`)},
 		Labels:    map[string]string{"infrared-cluster": "whole-life", "infrared-cluster-uid": s.cluster().Spec.Incarnation},
-		Plugin:    "fake", PluginSHA256: s.catalogue.found.SHA256, Template: "fake/cluster",
+		Plugin:    "fake", PluginSHA256: s.catalogue.found.SHA256, Template: "fake/cluster", Image: "opentofu:dev",
 	}
 	if diff := cmp.Diff(want, s.order()); diff != "" {
 		t.Errorf("the order of a first plan (-want +got):\n%s", diff)
@@ -47,7 +47,7 @@ func TestPlanIsWhatIsApplied(t *testing.T) {
 
 	s.change(apply)
 	s.begin()
-	if order := s.order(); order.Digest != digestA || order.Action != provider.ActionApply {
+	if order := s.order(); order.Digest != digestA || order.Action != provider.ActionApply || !order.DigestExpires.Equal(s.turn.Plan.ExpiresAt.Time) {
 		t.Errorf("the apply is not of the plan that was shown: %+v", order)
 	}
 	s.change(set("node_count", "5"))

@@ -4,6 +4,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/build/run"
@@ -28,14 +30,16 @@ func (b *Builder) compose(ctx context.Context, c *v1alpha1.Cluster, w *world, id
 	}
 	var order *run.Order
 	if id.Action == v1alpha1.ActionDestroy {
-		order, err = b.undo(ctx, w, found)
-	}
-	if err == nil && order == nil {
+		order, err = b.undo(ctx, c, w, found)
+	} else {
 		order, err = b.fromSpec(c, found)
 	}
 	var wrong *provider.Error
 	if errors.As(err, &wrong) && wrong.Kind == provider.Invalid {
 		return nil, found, failed(v1alpha1.ReasonInvalidSpec, "%s: %s", inSpec(wrong.Field), wrong.Message), nil
+	}
+	if stands := broken(err); stands != nil {
+		return nil, found, stands, nil
 	}
 	if err != nil {
 		return nil, found, nil, err
@@ -43,11 +47,17 @@ func (b *Builder) compose(ctx context.Context, c *v1alpha1.Cluster, w *world, id
 	order.Action = provider.Action(id.Action)
 	order.Labels = owned.Labels(c)
 	order.Plugin, order.PluginSHA256, order.Template = found.Binary, found.SHA256, found.Template.Name
-	order.Digest, order.Approved, order.Guarded = "", "", nil
+	order.Digest, order.DigestExpires, order.Approved, order.Guarded = "", time.Time{}, "", nil
 	if id.Action != v1alpha1.ActionDestroy {
-		order.Approved, order.Guarded = id.Approved, found.Template.Guarded
+		order.Approved = id.Approved
+		// The template's list is of the template's own module. In another one everything is guarded.
+		if provision(c).Source == "" {
+			order.Guarded = found.Template.Guarded
+		}
 	}
-	order.Interrupted = w.interrupted(c)
+	order.Image = cmp.Or(order.Image, b.TofuImage)
+	// A ledger that is lost knows of nothing that runs made.
+	order.Interrupted = w.interrupted(c) || c.Status.Built != nil && w.ledger.Applied == nil
 	return order, found, nil, nil
 }
 
@@ -92,6 +102,9 @@ func (b *Builder) fromSpec(c *v1alpha1.Cluster, found Found) (*run.Order, error)
 	if err := tofu.CheckVersion(c.Spec.Template.Version); err != nil {
 		return nil, err
 	}
+	if c.Spec.Org != "" && p.Image != "" {
+		return nil, provider.Invalidf("image", "an org's own cluster may not name the image that its runs use, for the image runs with the run's rights: leave image out")
+	}
 	source, err := b.source(c, p, found)
 	if err != nil {
 		return nil, err
@@ -108,7 +121,7 @@ func (b *Builder) fromSpec(c *v1alpha1.Cluster, found Found) (*run.Order, error)
 		Cluster: provider.Cluster{
 			Name: c.Name, Incarnation: c.Spec.Incarnation, Org: c.Spec.Org, Region: region, Template: c.Spec.Template.Module,
 		},
-		Version: c.Spec.Template.Version, Source: source, Variables: values,
+		Version: c.Spec.Template.Version, Source: source, Variables: values, Image: p.Image,
 	}, nil
 }
 
@@ -221,27 +234,4 @@ func variables(c *v1alpha1.Cluster, p v1alpha1.Provision, t provider.Template) (
 		delete(values, variableLabels)
 	}
 	return values, err
-}
-
-// undo is the order of the newest apply, as it was given: the Cluster may have been changed since without an apply, and what was built
-// in one region is not found in another. Nil: nothing tells of an apply.
-func (b *Builder) undo(ctx context.Context, w *world, found Found) (*run.Order, error) {
-	apply := w.newestOf(v1alpha1.ActionApply)
-	if apply == nil {
-		return nil, nil
-	}
-	order, err := b.order(ctx, *apply)
-	if err != nil || order == nil {
-		return nil, err
-	}
-	has, err := properties(found.Template.Variables)
-	if err != nil {
-		return nil, err
-	}
-	// The plugin's own module may be a newer one by now. What its state holds is destroyed all the same.
-	if order.Source == "" {
-		order.Version = found.Facts.Version
-	}
-	maps.DeleteFunc(order.Variables, func(name string, _ json.RawMessage) bool { return !has[name] })
-	return order, nil
 }

@@ -23,7 +23,7 @@ import (
 	"darkshift.io/infrared/core/owned"
 )
 
-// mostRecords is how many runs of a Cluster are kept, beside its newest apply, by which a destroy goes.
+// mostRecords is how many runs of a Cluster are kept, beside its newest apply, and the one that a destroy goes by.
 const mostRecords = 10
 
 // clear takes out of the way what has the names of a run that is to begin, and says whether that has to be waited for.
@@ -45,9 +45,16 @@ func (b *Builder) clear(ctx context.Context, c *v1alpha1.Cluster, w *world, id i
 
 // prune deletes records of old runs.
 func (b *Builder) prune(ctx context.Context, w *world) error {
+	if len(w.records) <= mostRecords {
+		return nil
+	}
 	apply := w.newestOf(v1alpha1.ActionApply)
+	changed, _, err := b.newestChange(ctx, w)
+	if err != nil && broken(err) == nil {
+		return err
+	}
 	for i, r := range w.records {
-		if i < mostRecords || r.uid == "" || apply != nil && r.name == apply.name {
+		if i < mostRecords || r.uid == "" || apply != nil && r.name == apply.name || changed != nil && r.name == changed.name {
 			continue
 		}
 		if err := b.remove(ctx, recordObject(r.name), r.uid); err != nil {
@@ -73,7 +80,7 @@ func (b *Builder) remove(ctx context.Context, obj client.Object, uid types.UID) 
 // Stop says whether a run of the Cluster still goes. It is waited for and never killed.
 func (b *Builder) Stop(ctx context.Context, c *v1alpha1.Cluster) (running bool, err error) {
 	w, err := b.look(ctx, c)
-	if err != nil {
+	if err != nil && broken(err) == nil {
 		return false, err
 	}
 	return w.going() != "", nil
@@ -83,7 +90,7 @@ func (b *Builder) Stop(ctx context.Context, c *v1alpha1.Cluster) (running bool, 
 // after their run.
 func (b *Builder) Forget(ctx context.Context, c *v1alpha1.Cluster) error {
 	w, err := b.look(ctx, c)
-	if err != nil {
+	if err != nil && broken(err) == nil {
 		return err
 	}
 	if going := w.going(); going != "" {

@@ -18,13 +18,18 @@ import (
 // Destroy takes away all that was built for a Cluster that is being deleted, as far as it can get now. again says that a person has
 // asked to run a destroy again that failed; the caller withdraws it as soon as Run is another attempt.
 //
-// It goes by the newest apply and not by the Cluster, which may have been changed since.
+// It goes by the newest apply that changed something and not by the Cluster, which may have been changed since.
 func (b *Builder) Destroy(ctx context.Context, c *v1alpha1.Cluster, again bool) (Teardown, error) {
+	want := wantedFor(c, v1alpha1.ActionDestroy)
 	w, err := b.look(ctx, c)
+	if stands := broken(err); stands != nil {
+		t, err := b.stuck(ctx, c, w, want, stands)
+		return Teardown{Turn: t}, err
+	}
 	if err != nil {
 		return Teardown{}, err
 	}
-	f, err := b.follow(ctx, c, w)
+	f, err := b.follow(ctx, c, w, want)
 	if err != nil || f.goes {
 		return Teardown{Turn: f.Turn}, err
 	}
@@ -50,14 +55,15 @@ func (b *Builder) Destroy(ctx context.Context, c *v1alpha1.Cluster, again bool) 
 			return Teardown{Turn: f.Turn, Done: true, Nothing: true}, nil
 		}
 	}
-	t, err := b.begin(ctx, c, w, f.Turn, wantedFor(c, v1alpha1.ActionDestroy))
+	t, err := b.begin(ctx, c, w, f.Turn, want)
 	return Teardown{Turn: t}, err
 }
 
-// nothing says that no run can have made anything: neither state nor ledger has anything, and every apply has told how it ended.
+// nothing says that no run can have made anything: neither state nor ledger has anything, and every apply has told how it ended. A plan
+// makes nothing, however it ended.
 func (b *Builder) nothing(ctx context.Context, c *v1alpha1.Cluster, w *world) (bool, error) {
 	l := w.ledger
-	if len(l.Made) > 0 || len(l.LeftBehind) > 0 || l.Applied != nil || c.Status.Built != nil || w.interrupted(c) {
+	if len(l.Made) > 0 || len(l.LeftBehind) > 0 || l.Applied != nil || l.Order != nil || c.Status.Built != nil || w.doubtful(c) {
 		return false, nil
 	}
 	// Where state and ledger are lost, the record still tells that there was something.

@@ -64,8 +64,17 @@ func TestNothingToDestroy(t *testing.T) {
 		"state in parts": {"it lists many things", func(s *site) { failed(s); s.setState("parts") }, false},
 		"a ledger":       {"the state was lost and the ledger knows", func(s *site) { failed(s); s.setLedger(run.Ledger{Made: []provider.Resource{{ID: "n-1"}}}) }, false},
 		"left behind":    {"somebody has to see to it", func(s *site) { failed(s); s.setLedger(run.Ledger{LeftBehind: []provider.Resource{{ID: "n-1"}}}) }, false},
-		"an apply lost":  {"nobody knows what it made", func(s *site) { s.change(apply); s.begin(); s.setPod(terminated("tofu", "Error", 137)); s.until(s.over) }, false},
-		"an apply":       {"it succeeded", func(s *site) { s.change(apply); s.complete(run.Outcome{}) }, false},
+		"a plan lost":    {"a plan makes nothing, however it ended", func(s *site) { s.begin(); s.setPod(terminated("tofu", "Error", 137)); s.until(s.over) }, true},
+		"unsettled plan": {"the ledger names the plan as running", func(s *site) {
+			s.begin()
+			s.setLedger(run.Ledger{Running: s.turn.Run.Record})
+			s.setPod(terminated("tofu", "Error", 137))
+			s.until(s.over)
+		}, true},
+		"unsettled":     {"it told its end, and nothing was begun", func(s *site) { failed(s); s.setLedger(run.Ledger{Unsettled: true}) }, true},
+		"begun":         {"an apply began to change something", func(s *site) { failed(s); s.setLedger(run.Ledger{Order: &run.Order{}}) }, false},
+		"an apply lost": {"nobody knows what it made", func(s *site) { s.change(apply); s.begin(); s.setPod(terminated("tofu", "Error", 137)); s.until(s.over) }, false},
+		"an apply":      {"it succeeded", func(s *site) { s.change(apply); s.complete(run.Outcome{}) }, false},
 	}
 	number := 0
 	for name, tc := range cases {
@@ -253,6 +262,12 @@ func (s *site) remove() {
 		}
 		return errors.Join(env.Client.Delete(s.t.Context(), c), errors.New("it was just deleted"))
 	})
+	// The credentials that an earlier Cluster used are not another's.
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: v1alpha1.CredentialsSecretName(s.name)}}
+	if err := env.Client.Delete(s.t.Context(), secret); err != nil {
+		s.t.Fatal(err)
+	}
+	s.credentials("FAKE_TOKEN", "FAKE_ENDPOINT")
 }
 
 // TestEarlierRunStillGoes waits for the Job of an earlier Cluster of the name.

@@ -76,6 +76,7 @@ func TestRunsThatDie(t *testing.T) {
 			if got := s.order().Interrupted; got != tc.looks {
 				t.Errorf("the next run looks for what was left: %t, want %t: %s", got, tc.looks, tc.reason)
 			}
+			s.setLedger(run.Ledger{Applied: &run.Outcome{}})
 			s.end(run.Outcome{})
 			s.until(s.over)
 			s.change(again)

@@ -35,8 +35,8 @@ type followed struct {
 	goes bool
 }
 
-// follow says how far the newest run is, and does what there is to do at its end.
-func (b *Builder) follow(ctx context.Context, c *v1alpha1.Cluster, w *world) (followed, error) {
+// follow says how far the newest run is, and does what there is to do at its end. want is the run that is asked for by now.
+func (b *Builder) follow(ctx context.Context, c *v1alpha1.Cluster, w *world, want identity) (followed, error) {
 	f := followed{Turn: Turn{Plan: c.Status.Plan.DeepCopy(), Built: c.Status.Built.DeepCopy(), Applied: w.ledger.Applied}}
 	newest := w.newest()
 	if newest == nil {
@@ -59,13 +59,20 @@ func (b *Builder) follow(ctx context.Context, c *v1alpha1.Cluster, w *world) (fo
 	if goes(job, pods) {
 		f.goes = true
 		f.Run.Message, f.After = b.running(c, *newest, job, pods, told)
-		return f, nil
+		withdrawn, err := b.withdraw(ctx, c, *newest, want, job, pods, told)
+		if withdrawn {
+			f.Run.Message, f.After = withdrawal(*newest), lookSoon
+		}
+		return f, err
 	}
 	if told.outcome != nil {
 		tell(c, f.Run, *told.outcome)
 	} else {
 		f.Run.Phase = v1alpha1.RunFailed
 		f.Run.Reason, f.Run.Message = lost(c, *newest, job, pods)
+		if told.withdrawn() && w.ledger.Running != newest.name {
+			f.Run.Reason, f.Run.Message = v1alpha1.ReasonStartRefused, withdrawal(*newest)+" "+wayOn(c, *newest)
+		}
 		f.Run.EndedAt = b.endOf(c, *newest, job)
 	}
 	if err := b.enrich(ctx, c, f.Run); err != nil {

@@ -4,7 +4,6 @@
 package build
 
 import (
-	"cmp"
 	"maps"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -41,11 +40,11 @@ const (
 )
 
 // job is the Job of a run. It is tried once: what a second pod would do over an unknown half of a first is a person's to decide.
-func (b *Builder) job(c *v1alpha1.Cluster, id identity, record string, found Found) *batchv1.Job {
+func (b *Builder) job(c *v1alpha1.Cluster, id identity, record string, found Found, image string) *batchv1.Job {
 	job := &batchv1.Job{ObjectMeta: meta(c, kindJob, id.Job)}
 	job.Labels[labelApp] = appName
 	job.Annotations = map[string]string{annotationRun: id.text(), annotationRecord: record}
-	template := corev1.PodTemplateSpec{Spec: b.pod(c, record, found)}
+	template := corev1.PodTemplateSpec{Spec: b.pod(c, record, found, image)}
 	template.Labels = maps.Clone(owned.Labels(c))
 	template.Labels[labelApp] = appName
 	template.Annotations = map[string]string{
@@ -63,7 +62,7 @@ func (b *Builder) job(c *v1alpha1.Cluster, id identity, record string, found Fou
 	return job
 }
 
-func (b *Builder) pod(c *v1alpha1.Cluster, record string, found Found) corev1.PodSpec {
+func (b *Builder) pod(c *v1alpha1.Cluster, record string, found Found, image string) corev1.PodSpec {
 	programs := corev1.VolumeMount{Name: volumePrograms, MountPath: run.Programs}
 	temporary := corev1.VolumeMount{Name: volumeScratch, MountPath: scratch}
 	return corev1.PodSpec{
@@ -84,7 +83,7 @@ func (b *Builder) pod(c *v1alpha1.Cluster, record string, found Found) corev1.Po
 			TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 		}},
 		Containers: []corev1.Container{{
-			Name: containerTofu, Image: cmp.Or(provision(c).Image, b.TofuImage), ImagePullPolicy: corev1.PullIfNotPresent,
+			Name: containerTofu, Image: image, ImagePullPolicy: corev1.PullIfNotPresent,
 			Command:   []string{run.Programs + "/infrared-build", "run"},
 			Env:       environment(c, record),
 			Resources: requests(),

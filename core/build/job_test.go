@@ -29,8 +29,8 @@ func TestJobGolden(t *testing.T) {
 			Provision:   &v1alpha1.Provision{Action: v1alpha1.ActionApply},
 		},
 	}
-	b := &Builder{BuildImage: "infrared-build:v1.0.0", TofuImage: "opentofu:1.12.6"}
-	job := b.job(c, wanted(c), "tofu-edge-3-apply-u1b4e28ba", Found{Binary: "fake"})
+	b := &Builder{BuildImage: "infrared-build:v1.0.0"}
+	job := b.job(c, wanted(c), "tofu-edge-3-apply-u1b4e28ba", Found{Binary: "fake"}, "opentofu:1.12.6")
 	got, err := yaml.Marshal(job)
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ type record struct {
 	ended string
 }
 
-// look reads the world. Nothing of it comes from a cache.
+// look reads the world. Nothing of it comes from a cache. Where the ledger can't be read, the error is unreadable, and all else is there.
 func (b *Builder) look(ctx context.Context, c *v1alpha1.Cluster) (*world, error) {
 	w := &world{}
 	var jobs batchv1.JobList
@@ -61,13 +61,17 @@ func (b *Builder) look(ctx context.Context, c *v1alpha1.Cluster) (*world, error)
 		return nil, fmt.Errorf("listing the pods of Cluster %s: %w", c.Name, err)
 	}
 	w.jobs, w.pods = jobs.Items, pods.Items
-	if w.ledger, err = b.ledger(ctx, c); err != nil {
-		return nil, err
+	var broke error
+	if w.ledger, broke = b.ledger(ctx, c); broke != nil && broken(broke) == nil {
+		return nil, broke
 	}
 	if w.records, err = b.records(ctx, c, w.jobs); err != nil {
 		return nil, err
 	}
-	return w, b.setUnbegunApart(ctx, c, w)
+	if err := b.setUnbegunApart(ctx, c, w); err != nil {
+		return nil, err
+	}
+	return w, broke
 }
 
 // ledger reads what outlives the runs; one that is not there yet, or is another's, is empty.
@@ -84,7 +88,7 @@ func (b *Builder) ledger(ctx context.Context, c *v1alpha1.Cluster) (run.Ledger, 
 		return ledger, nil
 	}
 	if err := run.Unpack(stored.BinaryData[run.KeyLedger], &ledger); err != nil {
-		return ledger, fmt.Errorf("reading ledger %q: %w", key.Name, err)
+		return run.Ledger{}, unreadable{ledgerBroken(c, err)}
 	}
 	return ledger, nil
 }
@@ -282,7 +286,7 @@ func (b *Builder) order(ctx context.Context, r record) (*run.Order, error) {
 	}
 	var order run.Order
 	if err := run.Unpack(told.stored.BinaryData[run.KeyOrder], &order); err != nil {
-		return nil, fmt.Errorf("reading record %q: %w", r.name, err)
+		return nil, unreadable{orderBroken(r, err)}
 	}
 	return &order, nil
 }

@@ -111,6 +111,22 @@ func TestRegions(t *testing.T) {
 	}
 }
 
+// TestImageOfAnOrg has an org's own cluster name an image; the API server's rule refuses that as well, where it is in force.
+func TestImageOfAnOrg(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "org-image")
+	c := s.cluster()
+	c.Spec.Org, c.Spec.Provision.Image = "acme", "evil.example.net/tofu"
+	turn, err := s.builder.Advance(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := turn.Run
+	if r.Reason != v1alpha1.ReasonInvalidSpec || !strings.Contains(r.Message, "spec.provision.image: ") || !strings.Contains(r.Message, "leave image out") || len(s.jobs()) > 0 {
+		t.Errorf("an org's own image: %+v, Jobs %v", r, s.jobNames())
+	}
+}
+
 // TestRefusalEnds has what stood in the way pass.
 func TestRefusalEnds(t *testing.T) {
 	t.Parallel()

@@ -141,7 +141,7 @@ func raise(c *v1alpha1.Cluster) string {
 // inSpec is the field of a Cluster that a field of a plugin's request comes from.
 func inSpec(field string) string {
 	switch {
-	case field == "source", field == "variables", strings.HasPrefix(field, "variables."):
+	case field == "source", field == "image", field == "variables", strings.HasPrefix(field, "variables."):
 		return "spec.provision." + field
 	case field == "version":
 		return "spec.template.version"

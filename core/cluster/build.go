@@ -32,7 +32,8 @@ type Builder interface {
 
 var _ Builder = (*build.Builder)(nil)
 
-// build has OpenTofu do what spec.template and spec.provision ask for, and takes over how far that is.
+// build has OpenTofu do what spec.template and spec.provision ask for, and takes over how far that is. Where that can't be done now, the
+// reason is in s.unbuilt, and makes the reconcile be done again.
 func (r *Reconciler) build(ctx context.Context, s *scope) (build.Turn, error) {
 	if s.Spec.Template == nil {
 		return build.Turn{}, nil
@@ -41,8 +42,13 @@ func (r *Reconciler) build(ctx context.Context, s *scope) (build.Turn, error) {
 		return build.Turn{}, err
 	}
 	turn, err := r.Builder.Advance(ctx, s.Cluster)
-	if err != nil {
-		return build.Turn{}, fmt.Errorf("running OpenTofu: %w", err)
+	switch {
+	case apierrors.IsConflict(err), ofCluster(err, s.Name):
+		return build.Turn{}, err
+	case err != nil:
+		// What was built before is looked at all the same, and its token renewed, by what is known of it.
+		s.unbuilt = fmt.Errorf("running OpenTofu: %w", err)
+		turn = build.Turn{Run: s.Status.Run, Plan: s.Status.Plan, Built: s.Status.Built}
 	}
 	s.takeTurn(turn)
 	s.Status.Provider = cmp.Or(s.Status.Provider, cloudOf(s.Cluster))

@@ -36,6 +36,8 @@ type hand struct {
 	going map[string]bool
 	// again are those of which a destroy was asked for once more, and forgotten those that were forgotten.
 	again, forgotten map[string]bool
+	// fails are the Clusters whose runs can't be looked after, and why.
+	fails map[string]error
 	// faults are what a Builder must never see.
 	faults []string
 }
@@ -43,7 +45,7 @@ type hand struct {
 func newHand() *hand {
 	return &hand{
 		turns: map[string]build.Turn{}, torn: map[string]build.Teardown{},
-		going: map[string]bool{}, again: map[string]bool{}, forgotten: map[string]bool{},
+		going: map[string]bool{}, fails: map[string]error{}, again: map[string]bool{}, forgotten: map[string]bool{},
 	}
 }
 
@@ -53,6 +55,9 @@ func (h *hand) Advance(_ context.Context, c *v1alpha1.Cluster) (build.Turn, erro
 	defer h.mu.Unlock()
 	if client.IgnoreNotFound(err) == nil && err == nil && !controllerutil.ContainsFinalizer(live, v1alpha1.FinalizerDeletion) {
 		h.faults = append(h.faults, c.Name+" was to be built, and nothing kept it")
+	}
+	if err := h.fails[c.Name]; err != nil {
+		return build.Turn{}, err
 	}
 	return h.turns[c.Name], nil
 }

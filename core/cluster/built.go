@@ -19,6 +19,7 @@ import (
 
 	"darkshift.io/infrared/core/api/v1alpha1"
 	"darkshift.io/infrared/core/build"
+	"darkshift.io/infrared/core/owned"
 	"darkshift.io/infrared/sdk/connect"
 	"darkshift.io/infrared/sdk/kubeconfig"
 	"darkshift.io/infrared/sdk/provider"
@@ -45,7 +46,9 @@ type need struct {
 // connectBuilt reaches a cluster that was built. Infrared makes its kubeconfig itself, and keeps its token fresh; everything else is as for
 // a kubeconfig that a person gave, and a person may replace it.
 func (r *Reconciler) connectBuilt(ctx context.Context, s *scope, turn build.Turn) (access, error) {
-	if turn.Applied == nil && turn.Built == nil {
+	// The ledger has an apply's outputs a little before the run ends, and what it was to build counts as there only then.
+	going := turn.Run != nil && turn.Run.Phase == v1alpha1.RunRunning && turn.Run.Action == v1alpha1.ActionApply
+	if turn.Built == nil && (turn.Applied == nil || going) {
 		s.notBuilt()
 		return access{}, nil
 	}
@@ -66,7 +69,7 @@ func (r *Reconciler) connectBuilt(ctx context.Context, s *scope, turn build.Turn
 	}
 	var failed *refusal
 	var next time.Duration
-	if due, what := r.due(h, outputs); due {
+	if due, what := r.due(h, outputs, going); due {
 		if h, failed, next, err = r.renew(ctx, s, h, outputs, what); err != nil {
 			return access{}, err
 		}
@@ -111,18 +114,19 @@ func (r *Reconciler) followBuilt(ctx context.Context, s *scope, src *ways, h *he
 	return acc, nil
 }
 
-// due says whether a kubeconfig is to be made now, and how.
-func (r *Reconciler) due(h *held, outputs map[string]json.RawMessage) (bool, need) {
+// due says whether a kubeconfig is to be made now, and how. While an apply goes, other outputs than before wait for its end.
+func (r *Reconciler) due(h *held, outputs map[string]json.RawMessage, going bool) (bool, need) {
 	if h == nil {
 		return true, need{}
 	}
 	now := r.Clock.Now()
 	made, end := h.life(now)
 	expired := !end.IsZero() && !now.Before(end)
+	moved := !going && outputs != nil && h.origin.Outputs != "" && h.origin.Outputs != outputsSum(outputs)
 	switch at := renewAt(made, end); {
 	case r.madeJustNow(h) && h.ours():
 		return false, need{}
-	case h.sum == "", expired, outputs != nil && h.origin.Outputs != "" && h.origin.Outputs != outputsSum(outputs):
+	case h.sum == "", expired, moved:
 		// The outputs are others where an apply has replaced the cluster, say.
 		return true, need{sum: h.sum}
 	case at.IsZero(), now.Before(at):
@@ -153,6 +157,8 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, h *held, outputs map[s
 	}
 	switch {
 	case what.renew:
+	case outputs == nil && s.unbuilt != nil:
+		return h, nil, resync, nil // what the apply said could not be read this time, which does not mean that it is lost
 	case outputs == nil:
 		return h, s.noOutputs(), resync, nil
 	case credentials.IsZero():
@@ -233,6 +239,8 @@ func (r *Reconciler) credentials(ctx context.Context, s *scope) (provider.Creden
 		return provider.Credentials{}, "", nil
 	case err != nil:
 		return provider.Credentials{}, "", fmt.Errorf("reading Secret %s: %w", key, err)
+	case owned.Others(&secret, s.Cluster):
+		return provider.Credentials{}, "", nil
 	}
 	found := provider.Credentials{Values: map[string]provider.Secret{}}
 	for name, value := range secret.Data {
@@ -251,8 +259,8 @@ func (s *scope) reaching() {
 // noCredentials says that a kubeconfig can't be made without them.
 func (s *scope) noCredentials() *refusal {
 	name := v1alpha1.CredentialsSecretName(s.Name)
-	return &refusal{v1alpha1.ReasonBadCredentials, fmt.Sprintf(
-		"Infrared has no way into the cluster that it built, and a new one needs the cloud's credentials, which are not there. Make them: kubectl -n %s create secret generic %s --from-env-file=<KEY=value lines>",
+	return &refusal{v1alpha1.ReasonWaitingForCredentials, fmt.Sprintf(
+		"Infrared has no way into the cluster that it built, and a new one needs the cloud's credentials, which are not there, or are in a Secret that belongs to another Cluster or an earlier one of this name, which then has to be deleted first. Make them: kubectl -n %s create secret generic %s --from-env-file=<KEY=value lines>",
 		v1alpha1.Namespace, name)}
 }
 

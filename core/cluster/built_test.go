@@ -118,7 +118,7 @@ func TestConnectsWhatWasBuilt(t *testing.T) {
 	wc := start(t, testcluster.Options{})
 	h.turn(t, "built", applied(wc))
 	toBuild(t, "built")
-	eventually(t, has("built", "Connected", "False", v1alpha1.ReasonBadCredentials, "kubectl -n infrared create secret generic cluster-built-credentials"))
+	eventually(t, has("built", "Connected", "False", v1alpha1.ReasonWaitingForCredentials, "kubectl -n infrared create secret generic cluster-built-credentials"))
 	if asked := a.requests("built"); len(asked) > 0 {
 		t.Errorf("nobody was to be asked without credentials: %d requests", len(asked))
 	}
@@ -238,7 +238,7 @@ func TestTokenRefused(t *testing.T) {
 	eventually(t, absent("infrared", "cluster-refused-credentials"), func() error {
 		a.clock.SetTime(a.clock.Now().Add(10 * time.Minute))
 		poke(t, "refused")
-		return has("refused", "Connected", "False", v1alpha1.ReasonBadCredentials, "create secret generic cluster-refused-credentials")()
+		return has("refused", "Connected", "False", v1alpha1.ReasonWaitingForCredentials, "create secret generic cluster-refused-credentials")()
 	})
 	wc.Change(func(b *testcluster.Behaviour) { b.Token = "" })
 	cloudCredentials(t, "refused", goodCredentials)

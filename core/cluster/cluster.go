@@ -11,6 +11,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -91,13 +92,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case apierrors.IsConflict(err):
 		// The cache was behind. Nothing is lost: the next turn begins with what is there.
 		return ctrl.Result{RequeueAfter: jitter(250 * time.Millisecond)}, nil
-	case apierrors.IsNotFound(err):
+	case ofCluster(err, req.Name):
 		return ctrl.Result{}, nil
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("cluster %s: %w", req.Name, err)
 	}
 	s.report(ctx, r.Events)
+	if s.unbuilt != nil {
+		return ctrl.Result{}, fmt.Errorf("cluster %s: %w", req.Name, s.unbuilt)
+	}
 	return result, nil
+}
+
+// ofCluster reports whether an error says that the Cluster itself is gone. Of anything else it says only that something is missing, and
+// to look again is then the only way on.
+func ofCluster(err error, name string) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	what := status.Status().Details
+	return what != nil && what.Group == v1alpha1.GroupVersion.Group && what.Kind == "clusters" && what.Name == name
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, s *scope) (ctrl.Result, error) {

@@ -5,6 +5,7 @@ package cluster_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,6 +45,9 @@ func TestDestroy(t *testing.T) {
 	builtCluster(t, h, name)
 	state := stateOf(t, name)
 	create(t, state)
+	changeSecret(t, "infrared", "cluster-torn-credentials", func(s *corev1.Secret) {
+		s.Labels = map[string]string{v1alpha1.LabelCluster: name, v1alpha1.LabelIncarnation: state.Labels[v1alpha1.LabelIncarnation]} // as a run leaves it
+	})
 	h.mu.Lock()
 	h.going[name] = true
 	h.torn[name] = tearing(ran("apply", "Running", "", ""))
@@ -106,6 +110,9 @@ func TestDestroy(t *testing.T) {
 	}
 	if _, err := getSecret("infrared", "cluster-torn-credentials"); err != nil {
 		t.Errorf("the credentials are the person's: %v", err)
+	}
+	if steps := found[0].Spec.Steps; !strings.Contains(steps[1].Message, "kubectl -n infrared delete secret cluster-torn-credentials") {
+		t.Errorf("the record says that the credentials are still there: %q", steps[1].Message)
 	}
 	deleteSecret(t, "infrared", state.Name)
 }

@@ -30,6 +30,8 @@ type scope struct {
 	retracted any
 	// refused is what stood in the way of connecting in this reconcile, or nil.
 	refused *refusal
+	// unbuilt is why the builds could not be looked after in this reconcile, or nil. The rest goes on.
+	unbuilt error
 }
 
 func newScope(cluster *v1alpha1.Cluster) *scope {

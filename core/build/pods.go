@@ -121,6 +121,9 @@ func lost(c *v1alpha1.Cluster, r record, job *batchv1.Job, pods []corev1.Pod) (r
 	if reason == v1alpha1.ReasonStartRefused {
 		return reason, cut(why+". OpenTofu never began. "+wayOn(c, r), longestMessage)
 	}
+	if r.Action == v1alpha1.ActionPlan {
+		return reason, cut(why+". A plan makes nothing, so nothing is left of it. "+wayOn(c, r), longestMessage)
+	}
 	return reason, cut(why+". What it made until then is in OpenTofu's state or in the ledger, and the next run looks for it. "+wayOn(c, r), longestMessage)
 }
 

@@ -37,7 +37,7 @@ type call struct {
 // takes: whoever has no more patience kills the plugin, and OpenTofu still ends in order.
 func (r *run) command(ctx context.Context, c call) error {
 	if err := ctx.Err(); err != nil {
-		return interrupted(c.step, context.Cause(ctx))
+		return r.interrupted(c.step, context.Cause(ctx))
 	}
 	tf, err := r.opentofu(c)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *run) command(ctx context.Context, c call) error {
 		_ = awaitOrphan(context.WithoutCancel(ctx), r.folder.pid, r.req.Cluster.Name)
 	}
 	if ctx.Err() != nil {
-		return interrupted(c.step, context.Cause(ctx))
+		return r.interrupted(c.step, context.Cause(ctx))
 	}
 	return r.failed(c.step, err)
 }
@@ -143,7 +143,15 @@ func later(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), readTime)
 }
 
-// interrupted is the error of a step that the caller ended.
+// interrupted is the error of a step of this run that the caller ended.
+func (r *run) interrupted(step string, cause error) error {
+	if r.req.Action == provider.ActionPlan {
+		return &provider.Error{Kind: provider.Unavailable, Err: cause, Message: step + " was interrupted; nothing was made, and the same plan can be started again"}
+	}
+	return interrupted(step, cause)
+}
+
+// interrupted is the error of a step that the caller ended, where something may have been made.
 func interrupted(step string, cause error) error {
 	return &provider.Error{
 		Kind: provider.Unavailable, Err: cause,

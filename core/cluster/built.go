@@ -158,7 +158,8 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, h *held, outputs map[s
 	switch {
 	case what.renew:
 	case outputs == nil && s.unbuilt != nil:
-		return h, nil, resync, nil // what the apply said could not be read this time, which does not mean that it is lost
+		// What the apply said could not be read this time, which does not mean that it is lost.
+		return h, nil, resync, nil //nolint:nilerr // Reconcile returns it at its end
 	case outputs == nil:
 		return h, s.noOutputs(), resync, nil
 	case credentials.IsZero():

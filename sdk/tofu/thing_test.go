@@ -26,7 +26,9 @@ func computed(t *testing.T, q request, replace func(Thing) string) (provider.Bui
 	defer cancel()
 	result, err := Build(ctx, Options{
 		Schema: json.RawMessage(`{"type":"object"}`), Module: asFS(q.Files), Binary: binary, LocalState: q.State, Env: map[string]string{"GORACE": noSleep},
-		Resource: func(thing Thing) (provider.Resource, bool) { return provider.Resource{Kind: "thing", ID: id(thing)}, true },
+		Resource: func(thing Thing) (provider.Resource, bool) {
+			return provider.Resource{Kind: "thing", ID: id(thing)}, true
+		},
 		ImportID: id, Replace: replace,
 	}, provider.BuildRequest{Action: q.Action, Cluster: provider.Cluster{Name: q.Cluster}, Folder: q.Folder, Ledger: q.Ledger}, seen)
 	if err != nil {

@@ -4,42 +4,21 @@
 package killproxy
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
-	"time"
+
+	"k8s.io/client-go/util/cert"
 )
 
-// servingCertificate makes a self-signed certificate for 127.0.0.1 that is good for a day, and its PEM text for
-// clients to trust.
-func servingCertificate(now time.Time) (tls.Certificate, []byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+// servingCertificate makes a self-signed certificate for 127.0.0.1 and localhost, and its PEM text for clients to trust.
+func servingCertificate() (tls.Certificate, []byte, error) {
+	text, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, []string{"localhost"})
 	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("making a key: %w", err)
+		return tls.Certificate{}, nil, fmt.Errorf("making a certificate: %w", err)
 	}
-	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(now.UnixNano()),
-		Subject:               pkix.Name{CommonName: "killproxy"},
-		NotBefore:             now.Add(-time.Minute),
-		NotAfter:              now.Add(24 * time.Hour),
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
-		DNSNames:              []string{"localhost"},
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		BasicConstraintsValid: true,
-		IsCA:                  true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	certificate, err := tls.X509KeyPair(text, key)
 	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("signing: %w", err)
+		return tls.Certificate{}, nil, fmt.Errorf("reading the certificate just made: %w", err)
 	}
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, text, nil
+	return certificate, text, nil
 }

@@ -28,7 +28,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"sync"
-	"time"
 
 	"darkshift.io/infrared/sdk/kubeconfig"
 )
@@ -72,7 +71,7 @@ func New(o Options) (*Proxy, error) {
 	if !roots.AppendCertsFromPEM(o.CA) {
 		return nil, errors.New("upstream CA: holds no PEM certificate")
 	}
-	certificate, caPEM, err := servingCertificate(time.Now())
+	certificate, caPEM, err := servingCertificate()
 	if err != nil {
 		return nil, fmt.Errorf("making the proxy's certificate: %w", err)
 	}

@@ -57,7 +57,7 @@ func NewRelay(o RelayOptions) (*Relay, error) {
 	}
 	r := &Relay{watch: o.Watch, served: make(chan struct{})}
 	if o.Certificate.Certificate == nil && upstream.Scheme == "https" {
-		if o.Certificate, r.caPEM, err = servingCertificate(time.Now()); err != nil {
+		if o.Certificate, r.caPEM, err = servingCertificate(); err != nil {
 			return nil, fmt.Errorf("making the relay's certificate: %w", err)
 		}
 	}

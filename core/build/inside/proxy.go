@@ -55,7 +55,7 @@ func startProxy(o *objects, namespace string, pod Pod) (*proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening on loopback for OpenTofu's backend: %w", err)
 	}
-	certificate, authority, err := newCertificate(o.patience.clock.Now())
+	certificate, authority, err := newCertificate()
 	if err != nil {
 		_ = listener.Close()
 		return nil, err

@@ -115,6 +115,9 @@ func lost(c *v1alpha1.Cluster, r record, job *batchv1.Job, pods []corev1.Pod) (r
 				why += fmt.Sprintf(" (%s)", cond.Reason)
 			}
 		}
+	case r.ended == v1alpha1.ReasonInterrupted || r.ended == v1alpha1.ReasonStartRefused:
+		// How it ended was seen while its Job was there, which made way for the next attempt since.
+		reason, why = r.ended, fmt.Sprintf("Job %s was cut off, and has made way for another attempt", r.Job)
 	default:
 		reason, why = v1alpha1.ReasonRunLost, fmt.Sprintf("Job %s was deleted before it told its outcome", r.Job)
 	}

@@ -37,3 +37,27 @@ func TestLostSaysWhatMayBeLeft(t *testing.T) {
 		})
 	}
 }
+
+// TestLostIsToldOnce is that a Job which we deleted to make way is not taken for one that a person deleted.
+func TestLostIsToldOnce(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		ended  string
+		want   string
+	}{
+		"Unseen":       {"nobody saw it end, and its Job is gone", "", v1alpha1.ReasonRunLost},
+		"Lost":         {"that it was lost was seen before", v1alpha1.ReasonRunLost, v1alpha1.ReasonRunLost},
+		"Interrupted":  {"that it was cut off was seen before its Job made way", v1alpha1.ReasonInterrupted, v1alpha1.ReasonInterrupted},
+		"StartRefused": {"it never began, which was seen before its Job made way", v1alpha1.ReasonStartRefused, v1alpha1.ReasonStartRefused},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := record{identity: identity{Job: "tofu-c-1-apply", Action: v1alpha1.ActionApply}, ended: tc.ended}
+			if got, message := lost(&v1alpha1.Cluster{}, r, nil, nil); got != tc.want || !strings.Contains(message, "To go on") {
+				t.Errorf("%s: got %s %q", tc.reason, got, message)
+			}
+		})
+	}
+}
